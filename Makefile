@@ -1,0 +1,67 @@
+# make demo · make test · make lab · make formgrader · make lint · make audit · make release
+PYTHON ?= python3
+STAFF := .venv
+STUDENT := .venv-student
+BIN := $(STAFF)/bin
+PIP := -m pip --disable-pip-version-check --quiet
+CODE := $(shell find course autograder -name '*.py' -o -name '*.json' -o -name 'pyproject.toml')
+
+.PHONY: demo test lab formgrader lint audit release install clean
+
+demo: install
+	$(BIN)/rlinfra-grade demo
+
+test: install
+	$(BIN)/python -m tests.preflight
+	$(MAKE) --no-print-directory lint
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+audit: install
+	$(BIN)/rlinfra-grade audit
+
+release: install
+	$(BIN)/rlinfra-grade release
+
+# Notebooks to work on are copies: nothing that is there already is overwritten.
+lab: install
+	mkdir -p work
+	cp -Rn release/. work/
+	cd work && ../$(STUDENT)/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
+
+formgrader: install
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/formgrader
+
+# Two environments: the staff's, and the student's, in which submissions run and which holds no staff package.
+install: .make/staff .make/student
+
+.make/staff: pyproject.toml constraints.txt autograder/reference/pyproject.toml autograder/grader/pyproject.toml | $(STAFF)
+	@echo "Installing the staff's environment in $(STAFF) …"
+	$(BIN)/python $(PIP) install -c constraints.txt -e '.[lab,dev]' -e autograder/reference -e autograder/grader
+	@mkdir -p .make && touch $@
+
+.make/student-packages: pyproject.toml constraints.txt | $(STUDENT)
+	@echo "Installing the student's environment in $(STUDENT) …"
+	$(STUDENT)/bin/python $(PIP) install -c constraints.txt '.[lab]' coverage
+	@mkdir -p .make && touch $@
+
+.make/student: .make/student-packages $(CODE)
+	$(STUDENT)/bin/python $(PIP) install --no-deps --force-reinstall .
+	@touch $@
+
+$(STAFF) $(STUDENT):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed, and $(PYTHON) is older or missing. Install one, or say PYTHON=python3.12."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "$(PYTHON) cannot make virtual environments: install python3-venv (apt-get install python3-venv)."; exit 1; }
+	$(PYTHON) -m venv $@
+
+clean:
+	rm -rf $(STAFF) $(STUDENT) .make build .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis

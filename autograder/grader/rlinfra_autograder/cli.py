@@ -1,0 +1,110 @@
+"""The command line of the staff: `rlinfra-grade`. Each command imports what it needs, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from rlinfra.topics import TOPICS, find_topic
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+Topics = Annotated[list[str] | None, typer.Argument(help="Topics by name; all where none is given.")]
+Course = Annotated[Path, typer.Option("--course", help="The course root.", file_okay=False, exists=True)]
+
+
+@app.callback()
+def main() -> None:
+    """Release, audit and grade the rlinfra course."""
+
+
+def _chosen(topics: list[str] | None) -> list[str]:
+    try:
+        return [find_topic(name).name for name in topics or [topic.name for topic in TOPICS]]
+    except LookupError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+@app.command()
+def release(
+    topics: Topics = None,
+    course: Course = Path(),
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; fail if what is there is stale.")] = False,
+) -> None:
+    """Write the students' notebooks, the check data and nbgrader's database from the sources and the tasks."""
+    from .release import ReleaseError, stale, write_release
+
+    root, names = course.resolve(), _chosen(topics)
+    problems: list[str] = []
+    try:
+        if check:
+            problems = stale(root, names)
+        else:
+            write_release(root, names)
+    except ReleaseError as error:
+        problems = str(error).splitlines()
+    for problem in problems:
+        typer.echo(problem, err=True)
+    if problems:
+        sys.exit(1)
+    typer.echo(f"{', '.join(names)}: {'fresh' if check else 'released'}.")
+
+
+@app.command()
+def audit(
+    topics: Topics = None,
+    seeds: Annotated[int, typer.Option(min=1, help="How many course seeds to draw hidden cases from.")] = 20,
+) -> None:
+    """Audit the hidden cases: misconceptions told, correct variants accepted, mutants killed, nothing for free."""
+    from .audit import audit_task
+    from .tasks import load_tasks
+
+    reports = [audit_task(task, seeds) for topic in _chosen(topics) for task in load_tasks(topic)]
+    table = Table(title=f"Audit over {seeds} seeds")
+    table.add_column("task", no_wrap=True)
+    for column in ("told", "by examples", "variants", "mutants", "equiv.", "free"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for report in reports:
+        counts = (
+            (report.told_by_hidden, report.misconceptions),
+            (report.told_by_examples, report.misconceptions),
+            (report.variants_full, report.variants),
+            (report.killed, report.mutants),
+        )
+        shares = [f"{part}/{whole}" if whole else "" for part, whole in counts]
+        table.add_row(report.task, *shares, str(report.equivalent or ""), f"{report.free_points:g}")
+    console = Console()
+    console.print(table)
+    console.print(
+        "told: misconceptions told from the right answer by the hidden cases; by examples: also by the public ones.\n"
+        "variants: correct variants at full marks. mutants: changed references that the hidden cases notice.\n"
+        "equiv.: mutants that no case can notice. free: points that a constant or an always-raising function earns."
+    )
+    faults = [f"{report.task}: {fault}" for report in reports for fault in report.faults]
+    lines = [f"survives: {survivor}" for report in reports for survivor in report.survivors]
+    for line in [*lines, *(f"FAULT {fault}" for fault in faults)]:
+        console.print(line, markup=False, highlight=False)
+    mutants, killed = sum(report.mutants for report in reports), sum(report.killed for report in reports)
+    console.print(f"{killed} of {mutants} mutants killed ({killed / max(mutants, 1):.1%}), {len(faults)} faults.")
+    sys.exit(1 if faults else 0)
+
+
+@app.command()
+def demo(course: Course = Path()) -> None:
+    """Grade a synthetic class of 24 from release to feedback, through nbgrader."""
+    from .demo import DemoError, run_demo
+
+    try:
+        run_demo(course.resolve(), Console(width=None if sys.stdout.isatty() else 150))
+    except DemoError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,231 @@
+"""The demo: a synthetic class from release to feedback, through nbgrader, into its SQLite gradebook.
+
+It works in the course root itself, so that nbgrader's own commands and the formgrader show what it made. It refuses
+where the gradebook holds anybody who is not of the synthetic class.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbgrader.api import Gradebook
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+import rlinfra
+import rlinfra_autograder
+import rlinfra_reference
+from rlinfra.topics import TOPICS
+
+from .classroom import Student, synthetic_class
+from .feedback import points_text
+from .grade import METADATA_KEY
+from .hidden import DEMO_SEED, course_seed
+from .plugin import STUDENT_PYTHON, UNSAFE, verified_runner
+from .release import course_config, nbgrader_api, notebook_path, write_release
+from .sandbox.process import RunnerError
+
+JOURNAL = Path("build") / "demo.json"
+
+
+class DemoError(RuntimeError):
+    """The demo cannot run here, and what to do."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the gradebook and the graded notebook say of one submission."""
+
+    score: float
+    max_score: float
+    remarks: tuple[str, ...]
+
+
+def run_demo(root: Path, console: Console) -> None:
+    """Release every topic, hand in and grade the class, write feedback, and show the table."""
+    _refuse_real_class(root)
+    confine = _choose_confinement(root, console)
+    topics = [topic.name for topic in TOPICS]
+    students = synthetic_class()
+    journal = _Journal(root / JOURNAL, confine)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nbgrader 0.9.6 under SQLAlchemy 2.1 and nbformat warns at every step
+        write_release(root, topics)
+        work = [
+            (student, topic)
+            for topic in topics
+            for student in students
+            if _hand_in(root, student, topic) or not journal.holds(root, student.id, topic)
+        ]
+        _grade(root, work, journal, console)
+        results = {
+            (student.id, topic): read_result(root, student.id, topic) for student in students for topic in topics
+        }
+    _show(students, topics, results, console)
+    if course_seed(root) == DEMO_SEED:
+        console.print(
+            "The hidden cases are drawn from the public demo seed. Before a real class: README, “Assistants”."
+        )
+    console.print("Look next at:", highlight=False)
+    for line in (
+        "feedback/grace/memory/memory.html                what a student gets back",
+        "make formgrader                                  the gradebook in the browser",
+        "make lab                                         the students' notebooks in JupyterLab",
+        ".venv/bin/nbgrader export                        every grade as CSV",
+    ):
+        console.print(f"  {line}", highlight=False, markup=False)
+
+
+def _refuse_real_class(root: Path) -> None:
+    """Raise `DemoError` where the gradebook holds a student who is not of the synthetic class."""
+    if not (root / "gradebook.db").is_file():
+        return
+    ours = {student.id for student in synthetic_class()}
+    with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+        others = sorted(student.id for student in gradebook.students if student.id not in ours)
+    if others:
+        raise DemoError(
+            f"{root / 'gradebook.db'} holds a class of its own ({', '.join(others[:3])}, …), and the demo would mix "
+            "with it: run it in a clone of its own."
+        )
+
+
+def _choose_confinement(root: Path, console: Console) -> bool:
+    """Return whether student code is confined; where it cannot be, the class is synthetic and the demo says so."""
+    python = root / STUDENT_PYTHON
+    try:
+        verified_runner(root, python, True)
+    except RunnerError as error:
+        if "cannot be confined" not in str(error):
+            raise DemoError(str(error)) from error
+        console.print(f"{error}.\nThe demo's class is synthetic, so it goes on without, and marks every grade.")
+        os.environ[UNSAFE] = "1"
+        return False
+    return True
+
+
+def _hand_in(root: Path, student: Student, topic: str) -> bool:
+    """Write a student's submission; return whether it is another than before."""
+    released = nbformat.read(notebook_path(root / "release", topic), as_version=4)
+    text = nbformat.writes(student.submission(released, topic))
+    path = notebook_path(root / "submitted" / student.id, topic)
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return True
+
+
+class _Journal:
+    """Remembers what each submission was graded with, so that a second run grades only what changed."""
+
+    def __init__(self, path: Path, confined: bool) -> None:
+        self._path = path
+        self._key = _code_hash() + f" confined={confined}"
+        self._entries: dict[str, str] = json.loads(path.read_text()) if path.is_file() else {}
+
+    def holds(self, root: Path, student: str, topic: str) -> bool:
+        """Return whether a submission is graded and has its feedback, with this code and these settings."""
+        made = (
+            notebook_path(root / "autograded" / student, topic),
+            root / "feedback" / student / topic / f"{topic}.html",
+        )
+        key = self._key + course_seed(root)
+        return self._entries.get(f"{student}/{topic}") == _sha256(key) and all(path.is_file() for path in made)
+
+    def note(self, root: Path, student: str, topic: str) -> None:
+        """Note that a submission is graded and has its feedback."""
+        self._entries[f"{student}/{topic}"] = _sha256(self._key + course_seed(root))
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.write_text(json.dumps(self._entries, indent=1))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _code_hash() -> str:
+    """Return the hash of all code and data that a grade depends on."""
+    digest = hashlib.sha256()
+    for package in (rlinfra, rlinfra_reference, rlinfra_autograder):
+        folder = Path(package.__file__ or "").parent
+        for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.json")]):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _grade(root: Path, work: list[tuple[Student, str]], journal: _Journal, console: Console) -> None:
+    """Autograde and write feedback for each submission, through nbgrader."""
+    api = nbgrader_api(course_config(root))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("grading", total=len(work))
+        for student, topic in work:
+            progress.update(bar, description=f"grading {student.id}, {topic}")
+            for step in (api.autograde, api.generate_feedback):
+                result = step(topic, student.id, force=True)
+                if not result["success"]:
+                    raise DemoError(
+                        f"nbgrader cannot grade {student.id}, {topic}:\n{result.get('error') or result['log']}"
+                    )
+            journal.note(root, student.id, topic)
+            progress.advance(bar)
+    before = len(synthetic_class()) * len(TOPICS) - len(work)
+    console.print(f"{len(work)} submissions graded, {before} unchanged since they were.")
+
+
+def read_result(root: Path, student: str, topic: str) -> Result:
+    """Return what the gradebook and the graded notebook say of a submission."""
+    with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+        submission = gradebook.find_submission(topic, student)
+        score, max_score = submission.score, submission.max_score
+    notebook = nbformat.read(notebook_path(root / "autograded" / student, topic), as_version=4)
+    return Result(score, max_score, tuple(_remarks(notebook.metadata[METADATA_KEY])))
+
+
+def _remarks(graded: Any) -> list[str]:
+    """Return what an assistant would want to know of a graded notebook, in a few words each."""
+    remarks = [f"{verdict['task']}: {verdict['hint']}" for verdict in graded["verdicts"] if verdict["hint"]]
+    notes = {
+        f"{verdict['task']}: {criterion['note']}"
+        for verdict in graded["verdicts"]
+        for criterion in verdict["criteria"]
+        if any(word in criterion["note"] for word in ("time limit", "Python process", "raises"))
+    }
+    unwritten = [verdict["task"] for verdict in graded["verdicts"] if verdict["remark"]]
+    if unwritten:
+        remarks.append(f"nothing to judge in {len(unwritten)} of {len(graded['verdicts'])} tasks")
+    return [*remarks, *sorted(notes), *graded["faults"]]
+
+
+def _show(
+    students: tuple[Student, ...], topics: list[str], results: dict[tuple[str, str], Result], console: Console
+) -> None:
+    """Print the table: a row a student, a column a topic, and what the grading noticed."""
+    table = Table(title="The class", show_lines=False)
+    table.add_column("student", no_wrap=True)
+    for topic in topics:
+        table.add_column(topic, justify="right", no_wrap=True)
+    table.add_column("handed in", max_width=32)
+    table.add_column("what the grading found", max_width=64)
+    for student in students:
+        mine = [results[student.id, topic] for topic in topics]
+        points = [f"{points_text(result.score)}/{points_text(result.max_score)}" for result in mine]
+        remarks = [remark for result in mine for remark in result.remarks]
+        shown = remarks[:2] + ([f"… and {len(remarks) - 2} more"] if len(remarks) > 2 else [])
+        table.add_row(student.id, *points, student.story, "\n".join(shown))
+    console.print(table, markup=False)

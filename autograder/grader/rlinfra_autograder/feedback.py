@@ -1,0 +1,53 @@
+"""A verdict as people read it under the graded cell of a feedback page: HTML without a value of any hidden case."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .verdicts import CriterionVerdict, Verdict
+
+_CELL = "text-align:left;vertical-align:top;padding:.2em 1em .2em 0"
+
+
+def points_text(points: float) -> str:
+    """Return points without needless digits: `2`, `1.5`, `0.67`."""
+    return f"{round(points, 2):g}"
+
+
+def verdict_html(verdict: Verdict) -> str:
+    """Return the card of one task: points, one line a criterion, remark and hint."""
+    rows = "".join(_row(criterion) for criterion in verdict.criteria)
+    colour = "#009E73" if verdict.earned == verdict.points else "#E69F00" if verdict.earned else "#D55E00"
+    notes = "".join(
+        f"<p style='margin:.5em 0 0'><b>{title}.</b> {html.escape(text)}</p>"
+        for title, text in (("Note", verdict.remark), ("Hint", verdict.hint))
+        if text
+    )
+    return (
+        f"<div style='border:1px solid #bbb;border-left:5px solid {colour};border-radius:3px;padding:.55em .9em'>"
+        f"<code style='font-weight:600'>{html.escape(verdict.task)}</code>: "
+        f"{points_text(verdict.earned)} of {points_text(verdict.points)} points"
+        f"<table style='border-collapse:collapse;margin:.3em 0 0'>{rows}</table>{notes}</div>"
+    )
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """Return the card as plain text, for a terminal or a log."""
+    lines = [f"{verdict.task}: {points_text(verdict.earned)} of {points_text(verdict.points)} points"]
+    lines += ["  " + " ".join(_parts(criterion)) for criterion in verdict.criteria]
+    lines += [f"  {text}" for text in (verdict.remark, verdict.hint) if text]
+    return "\n".join(lines)
+
+
+def _parts(criterion: CriterionVerdict) -> tuple[str, str, str, str]:
+    state = "✓ met" if criterion.met else "✗ not met"
+    count = f"{criterion.right} of {criterion.total} right" if criterion.total else "nothing to judge"
+    points = f"{points_text(criterion.earned)} of {points_text(criterion.points)}"
+    return state, criterion.title, points, count + (f": {criterion.note}" if criterion.note else "")
+
+
+def _row(criterion: CriterionVerdict) -> str:
+    cells = "".join(f"<td style='{_CELL}'>{html.escape(text)}</td>" for text in _parts(criterion))
+    return f"<tr>{cells}</tr>"

@@ -1,0 +1,142 @@
+"""One submission in, one graded notebook and its verdicts out.
+
+The notebook is run twice: the shown run, whose outputs people see and in which no hidden input exists, and the judged
+run, in which each check observes the hidden inputs at its place and every output is dropped.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+
+from .feedback import points_text, verdict_html
+from .hidden import seed_fingerprint
+from .judge import judge, request_of
+from .probes import NOT_REACHED, Probed
+from .tasks import load_tasks, topic_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .probes import Request
+    from .sandbox.attempt import CellRun
+    from .sandbox.runner import Runner
+    from .verdicts import Verdict
+
+METADATA_KEY = "rlinfra"
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A graded submission: the notebook with its outputs, the verdicts in task order, and the cells that stopped."""
+
+    notebook: Any
+    verdicts: tuple[Verdict, ...]
+    faults: tuple[str, ...]
+
+    @property
+    def earned(self) -> float:
+        """The points of all judged tasks."""
+        return sum(verdict.earned for verdict in self.verdicts)
+
+
+def grade(
+    notebook: Any,
+    *,
+    topic: str,
+    student_id: str,
+    runner: Runner,
+    seed: str,
+    environment: Mapping[str, str],
+) -> Graded:
+    """Return the graded submission of one student to one topic.
+
+    `environment` holds the versions in the student's environment, as `Runner.verify` returned them. Raises
+    `RunnerError` where the grader itself cannot run notebooks.
+    """
+    graded = copy.deepcopy(notebook)
+    tasks = {task.name: task for task in load_tasks(topic)}
+    cells = [(place, cell.source) for place, cell in enumerate(graded.cells) if _runs(cell)]
+    places = {name: place for place, cell in enumerate(graded.cells) if (name := _grade_id(cell)) in tasks}
+    requests: dict[int, Request] = {place: request_of(tasks[name], seed) for name, place in places.items()}
+    with ThreadPoolExecutor(2) as threads:
+        shown_run = threads.submit(runner.run, cells, None)
+        judged_run = threads.submit(runner.run, cells, requests)
+        shown, judged = shown_run.result(), judged_run.result()
+    verdicts = tuple(
+        judge(task, judged.probed.get(name, Probed(NOT_REACHED)), seed=seed, student_id=student_id)
+        for name, task in tasks.items()
+    )
+    _write_outputs(graded, shown.cells, {places[v.task]: v for v in verdicts if v.task in places})
+    faults = tuple(
+        f"cell {place + 1}: {cell.fault}"
+        for place, cell in sorted({**judged.cells, **shown.cells}.items())
+        if cell.fault
+    )
+    graded.metadata[METADATA_KEY] = {
+        "provenance": _provenance(notebook, topic, seed, runner, environment),
+        "verdicts": [asdict(verdict) for verdict in verdicts],
+        "faults": list(faults),
+    }
+    return Graded(graded, verdicts, faults)
+
+
+def _runs(cell: Any) -> bool:
+    return cell.cell_type == "code" and bool(cell.source.strip())
+
+
+def _grade_id(cell: Any) -> str:
+    """Return the grade id of a judged cell: a graded code cell that is no solution."""
+    ours = cell.metadata.get("nbgrader", {})
+    judged = cell.cell_type == "code" and ours.get("grade") and not ours.get("solution")
+    return str(ours.get("grade_id")) if judged else ""
+
+
+def _write_outputs(graded: Any, shown: Mapping[int, CellRun], verdicts: Mapping[int, Verdict]) -> None:
+    for place, cell in enumerate(graded.cells):
+        if cell.cell_type != "code":
+            continue
+        run = shown.get(place)
+        cell.outputs = run.outputs if run else []
+        cell.execution_count = run.execution_count if run else None
+        if verdict := verdicts.get(place):
+            # nbgrader reads the points from the first result, and gives 0 for any error or text on stderr
+            card = {"text/plain": points_text(verdict.earned), "text/html": verdict_html(verdict)}
+            cell.outputs = [nbformat.v4.new_output("execute_result", card, execution_count=cell.execution_count)]
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def submission_hash(notebook: Any) -> str:
+    """Return the hash of what a submission says: the types and sources of its cells."""
+    return _sha256(json.dumps([(cell.cell_type, cell.source) for cell in notebook.cells]))
+
+
+def _provenance(
+    notebook: Any,
+    topic: str,
+    seed: str,
+    runner: Runner,
+    environment: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return what made a grade: with the same, it comes out the same."""
+    return {
+        "submission_sha256": submission_hash(notebook),
+        "tasks_and_reference_sha256": _sha256(topic_source(topic)),
+        "course_seed": seed_fingerprint(seed),
+        "limits": runner.limits.to_data(),
+        "confined": runner.confined,
+        "student_environment": dict(environment),
+        "grader": {name: version(name) for name in ("rlinfra-autograder", "rlinfra-reference", "nbgrader")},
+        "graded_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

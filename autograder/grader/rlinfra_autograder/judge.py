@@ -1,0 +1,187 @@
+"""The judge: observations and a task in, a verdict out. Pure: it runs no student code and trusts nothing it is given.
+
+Of a hidden case it tells the criterion, the name of a built-in exception and the line: never a value.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rlinfra.checks.form import unwritten
+from rlinfra.observe import Observation
+from rlinfra.variants import normalised_id, variant
+from rlinfra.wire import decode, encode
+
+from .hidden import HiddenSet, hidden_set, same_outcome
+from .probes import MISSING, NOT_CALLABLE, NOT_REACHED, Fault, Outcome, Probed, Request
+from .tasks.model import FunctionTask, SortingTask, Task, VariantTask
+from .verdicts import CriterionVerdict, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rlinfra.checks.compare import Difference
+
+STUDENT = "STUDENT"
+
+
+def request_of(task: Task, seed: str) -> Request:
+    """Return what the probe of a task asks for: inputs only, or the names of variables."""
+    if isinstance(task, FunctionTask):
+        return Request(task.name, calls=tuple(drawn.call for _, drawn in hidden_set(task.name, seed).cases))
+    return Request(task.name, read=(task.name, STUDENT))
+
+
+def judge(task: Task, probed: Probed, *, seed: str, student_id: str) -> Verdict:
+    """Return the verdict on one task of the student whom nbgrader knows as `student_id`."""
+    if probed.status != "observed":
+        return _nothing(task, _STATUS[probed.status].format(name=task.name))
+    match task:
+        case FunctionTask():
+            return judge_function(hidden_set(task.name, seed), probed.outcomes)
+        case VariantTask():
+            return _judge_variant(task, probed.outcomes, student_id)
+        case SortingTask():
+            return _judge_sorting(task, probed.outcomes)
+
+
+_STATUS = {
+    MISSING: "The notebook has no {name} where it is checked.",
+    NOT_CALLABLE: "{name} is not a function where it is checked.",
+    NOT_REACHED: "The check of {name} did not run: its cell stopped, or the name check was given another meaning.",
+}
+
+
+def _nothing(task: Task, remark: str) -> Verdict:
+    """Return the verdict of a task of which nothing was observed: every criterion unmet."""
+    match task:
+        case FunctionTask():
+            lines = [(criterion.title, criterion.points) for criterion in task.criteria]
+        case VariantTask():
+            lines = [(name, part.points) for name, part in task.fields.items()]
+        case SortingTask():
+            lines = [(group.title, group.points) for group in task.groups]
+    criteria = tuple(CriterionVerdict(title, points, 0.0, 0, 0) for title, points in lines)
+    return Verdict(task.name, task.points, criteria, remark=remark)
+
+
+# --- functions ---------------------------------------------------------------------------------------------------
+
+
+def judge_function(hidden: HiddenSet, outcomes: Sequence[Outcome]) -> Verdict:
+    """Return the verdict on a function, from one outcome for each hidden case."""
+    task = hidden.task
+    if len(outcomes) != len(hidden.cases):
+        return _nothing(task, _STATUS[NOT_REACHED].format(name=task.name))
+    rightness = hidden.rightness(outcomes)
+    met: dict[str, bool] = {}
+    criteria = []
+    for criterion in task.criteria:
+        places = [place for place, (owner, _) in enumerate(hidden.cases) if owner is criterion]
+        wrong = [place for place in places if not rightness[place]]
+        met[criterion.name] = not wrong
+        needed = criterion.needs is None or met[criterion.needs]
+        note = "; ".join(dict.fromkeys(_note(hidden, place, outcomes[place]) for place in wrong[:3]))
+        if not wrong and not needed:
+            needed_title = next(other.title for other in task.criteria if other.name == criterion.needs)
+            note = f'counts only together with "{needed_title}"'
+        earned = criterion.points if not wrong and needed else 0.0
+        criteria.append(
+            CriterionVerdict(criterion.title, criterion.points, earned, len(places) - len(wrong), len(places), note)
+        )
+    nothing = all(
+        isinstance(outcome, Observation)
+        and (outcome.raised.exception == "NotImplementedError" if outcome.raised else outcome.value is None)
+        for outcome in outcomes
+    )
+    remark = f"{task.name} returns nothing: is it written yet?" if nothing else ""
+    return Verdict(task.name, task.points, tuple(criteria), _hint(hidden, outcomes, rightness), remark)
+
+
+def _note(hidden: HiddenSet, place: int, outcome: Outcome) -> str:
+    """Say of a case that failed what may be said: the kind of fault, an exception's name and line, a wrong form."""
+    if isinstance(outcome, Fault):
+        return {"time": "stopped at the time limit", "died": "ended the Python process"}.get(
+            outcome.kind, "not run, after the faults before it"
+        )
+    raised = outcome.raised
+    if raised is not None:
+        kind = f"an exception of its own (a {raised.exception})" if raised.own else raised.exception
+        line = f" in line {raised.line} of the cell" if raised.line else ""
+        return f"raises {kind}{line}"
+    drawn = hidden.cases[place][1]
+    if drawn.names is not None:
+        return "returns a value where a ValueError is due"
+    problem: Difference | None = hidden.task.accept.form_problem(outcome.value)
+    return f"wrong form: {problem.problem}" if problem else "a wrong value"
+
+
+def _hint(hidden: HiddenSet, outcomes: Sequence[Outcome], rightness: Sequence[bool]) -> str:
+    """Return the hint of the misconception that explains every wrong outcome, or "" where none does.
+
+    Senseless arguments are left out: a function that does not refuse them can have any misconception or none.
+    """
+    wrong = [place for place, right in enumerate(rightness) if not right and hidden.cases[place][1].names is None]
+    if not wrong:
+        return ""
+    for hint, theirs in hidden.misconceptions:
+        pairs = [(outcomes[place], theirs[place]) for place in wrong]
+        if all(isinstance(mine, Observation) and same_outcome(hidden.task, mine, yours) for mine, yours in pairs):
+            return hint
+    return ""
+
+
+# --- answers -----------------------------------------------------------------------------------------------------
+
+
+def _value(outcome: Outcome) -> object:
+    return outcome.value if isinstance(outcome, Observation) else None
+
+
+def _judge_variant(task: VariantTask, outcomes: Sequence[Outcome], student_id: str) -> Verdict:
+    answer, typed = (_value(outcome) for outcome in outcomes)
+    if unwritten(answer):
+        return _nothing(task, f"{task.name} is not filled in.")
+    registered = normalised_id(student_id)
+    right = _right_fields(task, answer, registered)
+    criteria = tuple(
+        CriterionVerdict(f"{name} ({part.unit})", part.points, part.points * (name in right), int(name in right), 1)
+        for name, part in task.fields.items()
+    )
+    hint = ""
+    try:
+        typed_id = normalised_id(typed)
+    except ValueError:
+        typed_id = ""
+    if typed_id and typed_id != registered and not right and _right_fields(task, answer, typed_id):
+        hint = (
+            f'The answer is right for the id "{typed_id[:40]}" that the notebook states, and not for "{student_id}", '
+            "under which it was handed in. Numbers belong to the registered id: set STUDENT to it and work them again."
+        )
+    return Verdict(task.name, task.points, criteria, hint)
+
+
+def _right_fields(task: VariantTask, answer: object, student: str) -> set[str]:
+    if not isinstance(answer, dict):
+        return set()
+    expected = decode(encode(task.answer(variant(task.topic, student).numbers)))
+    assert isinstance(expected, dict)
+    return {
+        name
+        for name, part in task.fields.items()
+        if name in answer and part.accept.differs(answer[name], expected[name]) is None
+    }
+
+
+def _judge_sorting(task: SortingTask, outcomes: Sequence[Outcome]) -> Verdict:
+    answer = _value(outcomes[0])
+    if unwritten(answer):
+        return _nothing(task, f"{task.name} is not filled in.")
+    given = answer if isinstance(answer, dict) else {}
+    criteria = []
+    for group in task.groups:
+        right = Counter(given.get(statement) == name for statement, name in group.classes.items())[True]
+        earned = group.points if right == len(group.classes) else 0.0
+        criteria.append(CriterionVerdict(group.title, group.points, earned, right, len(group.classes)))
+    return Verdict(task.name, task.points, tuple(criteria))

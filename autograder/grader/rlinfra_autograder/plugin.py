@@ -1,0 +1,69 @@
+"""The nbgrader preprocessor that stands in the place of `Execute`: it runs and judges the notebook.
+
+`nbgrader_config.py` names it as a string, so that nbgrader's commands for students need no staff package.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Bool, Unicode
+
+import rlinfra_autograder
+import rlinfra_reference
+
+from .grade import grade
+from .hidden import SEED_FILE, course_seed
+from .sandbox.process import ChildSettings
+from .sandbox.runner import SubprocessRunner
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+UNSAFE = "RLINFRA_UNSAFE_NO_SANDBOX"
+STUDENT_PYTHON = Path(".venv-student/bin/python")
+
+
+class GradeNotebook(NbGraderPreprocessor):
+    """Runs a submitted notebook in the student's environment and puts the points in its graded cells."""
+
+    student_python = Unicode(
+        str(STUDENT_PYTHON), help="The interpreter of the student's environment, from the course root."
+    ).tag(config=True)
+    unsafe_no_sandbox = Bool(
+        help="Run student code without confinement, and mark every grade so made. Also by RLINFRA_UNSAFE_NO_SANDBOX=1."
+    ).tag(config=True)
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """Return the graded notebook; nbgrader's own `SaveAutoGrades` then reads the points from it."""
+        root = Path.cwd()  # nbgrader converts in the course root
+        confined = not (self.unsafe_no_sandbox or os.environ.get(UNSAFE) == "1")
+        runner, environment = verified_runner(root, root / self.student_python, confined)
+        ours = resources["nbgrader"]
+        graded = grade(
+            nb,
+            topic=ours["assignment"],
+            student_id=ours["student"],
+            runner=runner,
+            seed=course_seed(root),
+            environment=environment,
+        )
+        for fault in graded.faults:
+            self.log.info("%s of %s: %s", ours["student"], ours["assignment"], fault)
+        return graded.notebook, resources
+
+
+@cache
+def verified_runner(root: Path, python: Path, confined: bool) -> tuple[SubprocessRunner, Mapping[str, str]]:
+    """Return a runner that student code cannot reach the answers from, and the versions of its environment.
+
+    Raises `RunnerError` where it could. Verified once a process, since every notebook asks for it.
+    """
+    packages = [Path(module.__file__ or "").parent for module in (rlinfra_autograder, rlinfra_reference)]
+    course = [root / name for name in ("autograder", "source", "submitted", SEED_FILE, "gradebook.db")]
+    runner = SubprocessRunner(ChildSettings(python, confined=confined), (*packages, *course))
+    return runner, runner.verify()

@@ -1,0 +1,82 @@
+"""What a probe asks at a check's place, and what came back. Whatever came back is not trusted: it is parsed here.
+
+A probe of a function asks for calls; a probe of an answer reads its variable and the id that the notebook states.
+"""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+from typing import Any
+
+from rlinfra.observe import Call, Observation, Raised
+from rlinfra.wire import Other, decode
+
+MISSING, NOT_CALLABLE, NOT_REACHED, OBSERVED = "missing", "not callable", "not reached", "observed"
+_LARGEST_LINE = 10_000
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to observe at the check of one task: calls of the function of that name, or the values of variables."""
+
+    name: str
+    calls: tuple[Call, ...] = ()
+    read: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.calls) + len(self.read)
+
+    def message(self, place: int) -> dict[str, object]:
+        """Return what to send to the child for the observation at that place."""
+        if place < len(self.read):
+            return {"read": self.read[place]}
+        return {"call": self.calls[place - len(self.read)].to_data()}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why there is no observation: `time` (the limit), `died` (the process ended), `skipped` (after several faults)."""
+
+    kind: str
+
+
+Outcome = Observation | Fault
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a check saw at its place in the notebook: a status, and an outcome for each thing asked for."""
+
+    status: str
+    outcomes: tuple[Outcome, ...] = ()
+
+
+def parse_observation(data: Any) -> Observation:
+    """Return the observation that JSON from the student's process stands for; `ValueError` where it is none.
+
+    Names that were chosen in that process do not get through: an exception is known by a built-in name, an object
+    without a plain form is "an object".
+    """
+    match data:
+        case {"value": value, **rest} if not rest:
+            return Observation(value=_anonymous(decode(value)))
+        case {"raised": {"exception": str(name), "own": bool(own), "message": str(message), "line": line}, **rest} if (
+            not rest
+        ):
+            kind = getattr(builtins, name, None)
+            if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+                name, own = "Exception", True
+            place = line if type(line) is int and 0 < line <= _LARGEST_LINE else None
+            return Observation(raised=Raised(name, own, message[:500], place))
+    raise ValueError("not an observation")
+
+
+def _anonymous(value: object) -> object:
+    if isinstance(value, Other):
+        return Other("an object")
+    if isinstance(value, list):
+        return [_anonymous(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _anonymous(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,96 @@
+"""From source to release: check data, the students' notebooks and nbgrader's database; and whether all is fresh."""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbgrader.apps.api import NbGraderAPI
+from traitlets.config.loader import PyFileConfigLoader
+
+from rlinfra.topics import find_topic
+
+from .lint import lint_topic
+from .public import check_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class ReleaseError(RuntimeError):
+    """A topic cannot be released, and why."""
+
+
+def data_path(root: Path, topic: str) -> Path:
+    """Return where a topic's check data lies in the repository."""
+    return root / "course" / "rlinfra" / "checks" / "data" / f"{topic}.json"
+
+
+def notebook_path(folder: Path, topic: str) -> Path:
+    """Return where a topic's notebook lies in `source/` or `release/`."""
+    return folder / topic / f"{topic}.ipynb"
+
+
+def course_config(root: Path, **directory: str) -> Any:
+    """Return the course's nbgrader configuration, with settings of `CourseDirectory` on top."""
+    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+    config.CourseDirectory.root = str(root)
+    config.CourseDirectory.update(directory)
+    return config
+
+
+def nbgrader_api(config: Any) -> NbGraderAPI:
+    """Return nbgrader's programming interface for a configuration.
+
+    Creating a database runs alembic, which nbgrader looks for on the PATH.
+    """
+    folder = str(Path(sys.executable).parent)
+    if folder not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join((folder, os.environ.get("PATH", "")))
+    return NbGraderAPI(config=config)
+
+
+def write_release(root: Path, topics: Iterable[str]) -> None:
+    """Write the check data and the release of each topic, and enter it in nbgrader's database.
+
+    Raises `ReleaseError` where a source does not pass the lint, or nbgrader refuses it.
+    """
+    names = list(topics)
+    problems = [problem for topic in names for problem in lint_topic(root, find_topic(topic).name)]
+    if problems:
+        raise ReleaseError("the sources do not pass the lint:\n" + "\n".join(problems))
+    api = nbgrader_api(course_config(root))
+    for topic in names:
+        path = data_path(root, topic)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(check_data(topic), encoding="utf-8")
+        _generate(api, topic)
+
+
+def stale(root: Path, topics: Iterable[str]) -> list[str]:
+    """Return what is wrong with what is committed: lint, stale check data, a stale release."""
+    problems = []
+    for topic in topics:
+        problems += lint_topic(root, topic)
+        path = data_path(root, topic)
+        if not path.is_file() or path.read_text(encoding="utf-8") != check_data(topic):
+            problems.append(f"{path.relative_to(root)} is stale")
+        with tempfile.TemporaryDirectory() as folder:
+            api = nbgrader_api(course_config(root, release_directory=folder, db_url=f"sqlite:///{folder}/gradebook.db"))
+            _generate(api, topic)
+            fresh, committed = notebook_path(Path(folder), topic), notebook_path(root / "release", topic)
+            if not committed.is_file() or not filecmp.cmp(fresh, committed, shallow=False):
+                problems.append(f"{committed.relative_to(root)} is stale")
+    if problems:
+        problems.append("rlinfra-grade release writes check data and releases anew")
+    return problems
+
+
+def _generate(api: NbGraderAPI, topic: str) -> None:
+    result = api.generate_assignment(topic, force=True)
+    if not result["success"]:
+        raise ReleaseError(f"nbgrader cannot release {topic}:\n{result.get('error') or result.get('log')}")

@@ -1,0 +1,34 @@
+"""The limits that student code runs under. CPU time decides; wall time is a backstop for what only waits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Every limit, in its unit; they are part of what made a grade."""
+
+    cell_cpu_seconds: float = 10.0
+    call_cpu_seconds: float = 2.0
+    notebook_cpu_seconds: float = 90.0
+    wall_factor: float = 4.0
+    grace_seconds: float = 1.0
+    memory_bytes: int = 2 << 30
+    file_bytes: int = 32 << 20
+    output_bytes: int = 1 << 20
+    faults_per_check: int = 3
+    faults_per_notebook: int = 8
+
+    def resources(self) -> dict[str, int]:
+        """Return the operating system's limits by their names in the module `resource`."""
+        return {
+            "RLIMIT_DATA": self.memory_bytes,
+            "RLIMIT_FSIZE": self.file_bytes,
+            "RLIMIT_CPU": int(self.notebook_cpu_seconds * 2),
+            "RLIMIT_NOFILE": 128,
+        }
+
+    def to_data(self) -> dict[str, float]:
+        """Return the limits as JSON data."""
+        return asdict(self)

@@ -1,0 +1,157 @@
+"""What a task is: the one place where a graded item is defined.
+
+From a task come the instant checks that students get (its public examples), the hidden cases that it is graded on
+(drawn from the course seed, in criteria), the points in the notebook, and the hints. There are three kinds:
+a function to write, a variant problem with each student's own numbers, and statements to sort into classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from rlinfra.checks.compare import Accept, Fields, Text
+from rlinfra.draws import Draws
+from rlinfra.observe import Call
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call; with `names`, a senseless one that must raise a `ValueError` naming that argument."""
+
+    call: Call
+    names: str | None = None
+
+
+def case(*args: object, **kwargs: object) -> Case:
+    """Return a case with these arguments."""
+    return Case(Call(args, kwargs))
+
+
+def refused(names: str, *args: object, **kwargs: object) -> Case:
+    """Return a case that must raise a `ValueError` naming the argument `names`."""
+    return Case(Call(args, kwargs), names)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A named group of hidden cases, worth its points only if every case is right.
+
+    With `needs`, it counts only where the criterion of that name is met too: so that a constant, or a function that
+    always raises, earns nothing.
+    """
+
+    name: str
+    title: str
+    points: float
+    draw: Callable[[Draws], list[Case]]
+    needs: str | None = None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@dataclass(frozen=True)
+class FunctionTask:
+    """A function to write.
+
+    `answer` turns the reference's result into the form that the notebook asks for. A misconception is a wrong
+    function: its name names the mistake and its docstring is the hint for a student who made it. A correct variant is
+    a right function written in another way. Both are self-contained, so that the synthetic class can submit them.
+    `equivalent_mutants` maps the description of a mutant of the reference to the reason why no case can kill it.
+    """
+
+    kind: ClassVar[str] = "function"
+    name: str
+    reference: Callable[..., Any]
+    accept: Accept
+    examples: tuple[Case, ...]
+    criteria: tuple[Criterion, ...]
+    misconceptions: tuple[Callable[..., Any], ...]
+    correct: tuple[Callable[..., Any], ...]
+    answer: Callable[[Any], Any] = _same
+    equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def points(self) -> float:
+        """The sum of the criteria's points."""
+        return sum(criterion.points for criterion in self.criteria)
+
+    def hidden_cases(self, seed: str) -> list[tuple[Criterion, Case]]:
+        """Return the hidden cases of every criterion, drawn from the course seed."""
+        return [
+            (criterion, drawn)
+            for criterion in self.criteria
+            for drawn in criterion.draw(Draws("hidden", seed, self.name, criterion.name))
+        ]
+
+
+@dataclass(frozen=True)
+class VariantField:
+    """One number of a variant's answer: its unit, its points, and a range that covers the answers of all ids."""
+
+    unit: str
+    accept: Accept
+    points: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class VariantTask:
+    """A problem whose numbers are drawn from the student's id; `answer` computes the fields from those numbers."""
+
+    kind: ClassVar[str] = "variant"
+    topic: str
+    name: str
+    answer: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    fields: Mapping[str, VariantField]
+
+    @property
+    def points(self) -> float:
+        """The sum of the fields' points."""
+        return sum(part.points for part in self.fields.values())
+
+    @property
+    def accept(self) -> Accept:
+        """A dictionary with each field in its form."""
+        return Fields({name: part.accept for name, part in self.fields.items()})
+
+
+@dataclass(frozen=True)
+class SortingGroup:
+    """Statements that earn their points together, all or nothing; `classes` maps a statement's key to its class."""
+
+    title: str
+    points: float
+    classes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SortingTask:
+    """Statements to sort into classes, in groups."""
+
+    kind: ClassVar[str] = "sorting"
+    name: str
+    classes: tuple[str, ...]
+    groups: tuple[SortingGroup, ...]
+
+    @property
+    def points(self) -> float:
+        """The sum of the groups' points."""
+        return sum(group.points for group in self.groups)
+
+    @property
+    def key(self) -> dict[str, str]:
+        """The right class of every statement."""
+        return {statement: name for group in self.groups for statement, name in group.classes.items()}
+
+    @property
+    def accept(self) -> Accept:
+        """A dictionary that gives each statement one of the classes."""
+        return Fields(dict.fromkeys(self.key, Text(self.classes)))
+
+
+Task = FunctionTask | VariantTask | SortingTask

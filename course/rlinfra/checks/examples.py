@@ -1,0 +1,130 @@
+"""Running the public examples of a task on the student's function."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ..observe import Call, Observation, Raised, observe
+from .card import CheckResult, Row, show_call, show_value
+from .compare import describe, names_argument, same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .data import Example, TaskData
+
+MAX_SECONDS = 5.0
+
+
+class _StillRunningError(KeyboardInterrupt):
+    """Raised inside an example that has taken too long; like an interrupt, it passes through `observe`."""
+
+
+def run_examples(task: TaskData, function: Callable[..., object]) -> CheckResult:
+    """Return the card of a function: the examples that fail, one hint, and what it printed."""
+    rows: list[Row] = []
+    hints: Counter[str] = Counter()
+    passed = 0
+    printed = ""
+    unwritten = 0
+    for example in task.examples:
+        try:
+            with _time_limit(MAX_SECONDS):
+                observation = observe(function, _fresh(example.call))
+        except _StillRunningError:
+            observation = Observation(raised=Raised("_StillRunningError"))
+        printed = printed or observation.printed
+        row = _judge(task, example, observation)
+        if row is None:
+            passed += 1
+            continue
+        unwritten += _says_unwritten(observation)
+        rows.append(row)
+        hints.update(_hints(task, example, observation))
+        if observation.raised and observation.raised.exception == "_StillRunningError":
+            break
+    total = len(task.examples)
+    state = "passes" if passed == total else f"{passed} of {total} examples"
+    if unwritten == total:
+        state = "not written yet"
+        rows = [Row(problem="It returns nothing. Write its body in the cell above, return the result, and run both.")]
+    elif passed == 0 and all(row.raised for row in rows):
+        state = "raises"
+    points = task.points * passed / total
+    hint = hints.most_common(1)[0][0] if hints else ""
+    return CheckResult(task.name, state, points, task.points, tuple(rows), hint, printed, passed)
+
+
+def _fresh(call: Call) -> Call:
+    """Return the call with new argument objects, so that a function that changes its arguments harms no example."""
+    return Call.from_data(call.to_data())
+
+
+def _judge(task: TaskData, example: Example, observation: Observation) -> Row | None:
+    """Return the row of a failing example, or None where it passes."""
+    call = show_call(task.name, example.call)
+    raised = observation.raised
+    if example.names is not None:
+        expected = f"ValueError that names {example.names}"
+        if raised is None:
+            return Row(call, expected, show_value(observation.value))
+        if raised.exception == "ValueError" and names_argument(raised.message, example.names):
+            return None
+        return Row(call, expected, _raised_text(observation), raised=raised.exception != "ValueError")
+    if raised is not None:
+        return Row(call, show_value(example.expected), _raised_text(observation), raised=True)
+    difference = task.accept.differs(observation.value, example.expected)
+    if difference is None:
+        return None
+    got = show_value(observation.value)
+    form = task.accept.form_problem(observation.value)
+    if form is not None:
+        got = f"{got} ({form})" if observation.value is not None else f"{describe(None)}: is there a return?"
+    return Row(call, show_value(example.expected), got, differs_at=difference.where)
+
+
+def _raised_text(observation: Observation) -> str:
+    raised = observation.raised
+    assert raised is not None
+    if raised.exception == "_StillRunningError":
+        return f"still running after {MAX_SECONDS:g} s: stopped"
+    kind = f"an exception of its own (a {raised.exception})" if raised.own else raised.exception
+    message = f": {raised.message}" if raised.message else ""
+    place = f" in line {raised.line}: {observation.source_line}" if raised.line else ""
+    return f"{kind}{message}{place}"
+
+
+def _says_unwritten(observation: Observation) -> bool:
+    if observation.raised is not None:
+        return observation.raised.exception == "NotImplementedError"
+    return observation.value is None
+
+
+def _hints(task: TaskData, example: Example, observation: Observation) -> list[str]:
+    """Return the hints of the misconceptions that give this very value."""
+    if observation.raised is not None:
+        return []
+    return [wrong.hint for wrong in example.wrong if same(task.accept, observation.value, wrong.value)]
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise `_StillRunningError` inside the block after that many seconds, where the platform can."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(_signal: int, _frame: object) -> None:
+        raise _StillRunningError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # again each second, for a loop that swallows it
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,146 @@
+"""Calling a student's function and noting what it did: the in-kernel half of every check and every grade.
+
+An observation is what one call did: returned a value or raised. It says nothing of right or wrong. In the student's
+own kernel the checks compare observations with the public examples; in the grader's child a probe sends them to the
+parent, which alone knows what is expected.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import io
+import linecache
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .wire import Json, decode, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+MAX_PRINTED = 2_000
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of one call, as plain values."""
+
+    args: tuple[object, ...] = ()
+    kwargs: Mapping[str, object] = ()  # type: ignore[assignment]
+
+    def to_data(self) -> dict[str, Json]:
+        """Return the call as JSON data."""
+        return {
+            "args": [encode(value) for value in self.args],
+            "kwargs": {name: encode(value) for name, value in dict(self.kwargs).items()},
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Call:
+        """Return the call that `to_data` wrote; every call gets fresh argument objects."""
+        return cls(
+            tuple(decode(value) for value in data["args"]),
+            {name: decode(value) for name, value in data["kwargs"].items()},
+        )
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception that left the function.
+
+    `exception` is the name of a built-in exception; an exception class of the student's own is known by the built-in
+    that it derives from (`own` is then true), so that no name chosen at run time goes anywhere. `line` counts from 1
+    in the cell that defines the function.
+    """
+
+    exception: str
+    own: bool = False
+    message: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one call did: exactly one of a returned value (`raised` is None) and an exception."""
+
+    value: object = None
+    raised: Raised | None = None
+    source_line: str = ""
+    printed: str = ""
+
+    def to_data(self) -> dict[str, Json]:
+        """Return as JSON data what the grader needs: neither what was printed nor the source line."""
+        if self.raised is None:
+            return {"value": encode(self.value)}
+        raised = self.raised
+        return {
+            "raised": {
+                "exception": raised.exception,
+                "own": raised.own,
+                "message": raised.message,
+                "line": raised.line,
+            }
+        }
+
+
+class Probe(Protocol):
+    """What a check does instead of running public examples while a notebook is being judged."""
+
+    def __call__(self, name: str, namespace: Mapping[str, object]) -> None:
+        """Observe the name's value or calls of it, and send the observations away."""
+
+
+def observe(function: Callable[..., object], call: Call) -> Observation:
+    """Call the function and return what it did; only an interrupt by the user gets through.
+
+    The value is passed through the wire format, so that it is compared here in the form it has for the grader.
+    """
+    printed = _Printed()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            value = decode(encode(function(*call.args, **call.kwargs)))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            line, source_line = _where(error, function)
+            raised = Raised(*_builtin_name(error), message=_message(error), line=line)
+            return Observation(raised=raised, source_line=source_line, printed=printed.getvalue())
+    return Observation(value=value, printed=printed.getvalue())
+
+
+class _Printed(io.StringIO):
+    """Keeps the first characters that a function prints and drops the rest."""
+
+    def write(self, text: str, /) -> int:
+        room = MAX_PRINTED - self.tell()
+        if room > 0:
+            super().write(str(text)[:room])
+        return len(text)
+
+
+def _builtin_name(error: BaseException) -> tuple[str, bool]:
+    """Return the nearest built-in class of an exception, and whether the exception is of a class of its own."""
+    for kind in type(error).__mro__:
+        if kind.__module__ == "builtins" and getattr(builtins, kind.__name__, None) is kind:
+            return kind.__name__, kind is not type(error)
+    return "BaseException", True
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:500]
+    except BaseException:
+        return ""
+
+
+def _where(error: BaseException, function: Callable[..., object]) -> tuple[int | None, str]:
+    """Return the last line of the function's own cell that the exception passed through, and its text."""
+    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    frames: Iterator[traceback.FrameSummary] | Sequence[traceback.FrameSummary]
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    lines = [frame.lineno for frame in frames if frame.filename == file and frame.lineno]
+    if not lines or file is None:
+        return None, ""
+    return lines[-1], linecache.getline(file, lines[-1]).strip()
