@@ -12,30 +12,39 @@ import contextlib
 import io
 import linecache
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .wire import Json, decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
 MAX_PRINTED = 2_000
 
 
 @dataclass(frozen=True)
 class Call:
-    """The arguments of one call, as plain values."""
+    """The arguments of one call, as plain values.
+
+    With `driver`, it is not the student's function itself that is called: a function of `rlinfra.given` of that name
+    (such as `checkpoints.run_and_snapshot`) gets the notebook's variables and the arguments, and calls what it needs.
+    """
 
     args: tuple[object, ...] = ()
-    kwargs: Mapping[str, object] = ()  # type: ignore[assignment]
+    kwargs: Mapping[str, object] = field(default_factory=dict)
+    driver: str = ""
 
     def to_data(self) -> dict[str, Json]:
         """Return the call as JSON data."""
-        return {
+        data: dict[str, Json] = {
             "args": [encode(value) for value in self.args],
-            "kwargs": {name: encode(value) for name, value in dict(self.kwargs).items()},
+            "kwargs": {name: encode(value) for name, value in self.kwargs.items()},
         }
+        return {**data, "driver": self.driver} if self.driver else data
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Call:
@@ -43,7 +52,15 @@ class Call:
         return cls(
             tuple(decode(value) for value in data["args"]),
             {name: decode(value) for name, value in data["kwargs"].items()},
+            data.get("driver", ""),
         )
+
+    def function(self, name: str, namespace: Mapping[str, object]) -> Callable[..., object]:
+        """Return what to call: the notebook's function of that name, or the driver with the notebook's variables."""
+        if not self.driver:
+            return namespace[name]  # type: ignore[return-value]
+        module, _, driver = self.driver.partition(".")
+        return partial(getattr(import_module(f"rlinfra.given.{module}"), driver), namespace)
 
 
 @dataclass(frozen=True)
@@ -104,10 +121,40 @@ def observe(function: Callable[..., object], call: Call) -> Observation:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            line, source_line = _where(error, function)
+            line, source_line = _where(error)
             raised = Raised(*_builtin_name(error), message=_message(error), line=line)
             return Observation(raised=raised, source_line=source_line, printed=printed.getvalue())
     return Observation(value=value, printed=printed.getvalue())
+
+
+@dataclass(frozen=True)
+class Drill:
+    """Two functions that are tried together, in two processes: what the first hands over is all that the second gets.
+
+    `functions` are the names that the notebook must hold. `first` and `second` are drivers: the first is called with
+    a call's first argument and returns what is handed over, the second with that and the call's second argument.
+    """
+
+    functions: tuple[str, ...]
+    first: str
+    second: str
+
+    def first_call(self, call: Call) -> Call:
+        """Return the call of the first process."""
+        return Call((call.args[0],), driver=self.first)
+
+    def second_call(self, call: Call, handed_over: object) -> Call:
+        """Return the call of the second process."""
+        return Call((handed_over, call.args[1]), driver=self.second)
+
+    def observe(self, namespace: Mapping[str, object], call: Call) -> Observation:
+        """Try both in this one process; what is handed over still passes through the wire format."""
+        before = self.first_call(call)
+        handed_over = observe(before.function("", namespace), before)
+        if handed_over.raised is not None:
+            return handed_over
+        after = Call.from_data(self.second_call(call, handed_over.value).to_data())
+        return observe(after.function("", namespace), after)
 
 
 class _Printed(io.StringIO):
@@ -135,12 +182,13 @@ def _message(error: BaseException) -> str:
         return ""
 
 
-def _where(error: BaseException, function: Callable[..., object]) -> tuple[int | None, str]:
-    """Return the last line of the function's own cell that the exception passed through, and its text."""
-    file = getattr(getattr(function, "__code__", None), "co_filename", None)
-    frames: Iterator[traceback.FrameSummary] | Sequence[traceback.FrameSummary]
-    frames = traceback.extract_tb(error.__traceback__)[1:]
-    lines = [frame.lineno for frame in frames if frame.filename == file and frame.lineno]
-    if not lines or file is None:
-        return None, ""
-    return lines[-1], linecache.getline(file, lines[-1]).strip()
+def _where(error: BaseException) -> tuple[int | None, str]:
+    """Return the last line of a notebook's cell that the exception passed through, and its text.
+
+    A cell's code is told from a module's by its file: a cell has none on the disk.
+    """
+    for frame in reversed(traceback.extract_tb(error.__traceback__)[1:]):
+        on_disk = frame.filename.startswith("<frozen") or Path(frame.filename).is_file()
+        if frame.lineno and not on_disk:
+            return frame.lineno, linecache.getline(frame.filename, frame.lineno).strip()
+    return None, ""

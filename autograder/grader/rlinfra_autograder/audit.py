@@ -11,10 +11,10 @@ import signal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rlinfra.observe import Observation, Raised
+from rlinfra.observe import Call, Observation, Raised, observe
 from rlinfra.wire import encode
 
-from .hidden import HiddenSet, expected_value, hint_of, is_right, plain_call
+from .hidden import HiddenSet, expected_value, hint_of, is_right
 from .judge import judge, judge_function
 from .mutants import mutants_of
 from .probes import OBSERVED, Probed
@@ -86,7 +86,7 @@ def _audit_misconceptions(task: FunctionTask, sets: list[HiddenSet], report: Tas
 def _right_in_example(task: FunctionTask, place: int, function: Callable[..., object]) -> bool:
     example = task.examples[place]
     expected = None if example.names else expected_value(task, example.call)
-    return is_right(task, example, expected, plain_call(function, example.call))
+    return is_right(task, example, expected, task.attempt(function, example.call))
 
 
 def _audit_variants(task: FunctionTask, sets: list[HiddenSet], report: TaskAudit) -> None:
@@ -140,7 +140,7 @@ def _killed(task: FunctionTask, hidden: HiddenSet, mutant: Callable[..., Any]) -
 
     with _alarm(_MUTANT_SECONDS):
         for (_, drawn), expected in zip(hidden.cases, hidden.expected, strict=True):
-            if not is_right(task, drawn, expected, plain_call(answer, drawn.call)):
+            if not is_right(task, drawn, expected, observe(answer, Call.from_data(drawn.call.to_data()))):
                 return True
         return False
     return True

@@ -48,7 +48,7 @@ class Student:
         cells["setup"].source = cells["setup"].source.replace('STUDENT = "your-id"', f"STUDENT = {stated!r}")
         for task in load_tasks(topic):
             mistake = self.mistakes.get(task.name)
-            source = function_source(mistake, task.name) if mistake else self.solve(task, stated)
+            source = attempt_source(mistake, task) if mistake else self.solve(task, stated)
             if source is not None:
                 cells[f"{task.name}-code"].source = source
         if self.edit is not None:
@@ -56,14 +56,19 @@ class Student:
         return notebook
 
 
-def function_source(function: Callable[..., Any], name: str) -> str:
-    """Return the source of a function under the name that its task asks for, without its docstring."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+def attempt_source(attempt: Callable[..., Any], task: Task) -> str:
+    """Return an attempt as a student would write it: under the name that its task asks for, without a docstring.
+
+    Of an attempt at a drill, what it defines stands in the cell by itself.
+    """
+    tree = ast.parse(textwrap.dedent(inspect.getsource(attempt)))
     definition = tree.body[0]
     assert isinstance(definition, ast.FunctionDef)
-    definition.name = name
+    definition.name = task.name
     if ast.get_docstring(definition) is not None:
         del definition.body[0]
+    if isinstance(task, FunctionTask) and task.drill is not None:
+        tree.body = definition.body[:-1]  # all but the line that returns the functions
     return ast.unparse(tree)
 
 
@@ -73,7 +78,7 @@ def solve_in_style(style: int) -> Solve:
     def solve(task: Task, stated_id: str) -> str | None:
         match task:
             case FunctionTask():
-                return function_source(task.correct[style % len(task.correct)], task.name)
+                return attempt_source(task.correct[style % len(task.correct)], task)
             case VariantTask():
                 return f"{task.name} = {dict(task.answer(variant(task.topic, stated_id).numbers))!r}"
             case SortingTask():

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 
+from rlinfra.observe import Observation
+
 from .feedback import points_text, verdict_html
 from .hidden import seed_fingerprint
-from .judge import judge, request_of
-from .probes import NOT_REACHED, Probed
+from .judge import judge, request_of, second_request
+from .probes import NOT_REACHED, OBSERVED, Probed
 from .tasks import load_tasks, topic_source
 
 if TYPE_CHECKING:
@@ -71,8 +73,12 @@ def grade(
         shown_run = threads.submit(runner.run, cells, None)
         judged_run = threads.submit(runner.run, cells, requests)
         shown, judged = shown_run.result(), judged_run.result()
+    seconds = {name: second_request(tasks[name], first, seed) for name, first in judged.probed.items()}
+    drills = {places[name]: second for name, second in seconds.items() if second is not None}
+    finished = runner.run(cells, drills).probed if drills else {}
+    probed = {**judged.probed, **{name: _joined(judged.probed[name], second) for name, second in finished.items()}}
     verdicts = tuple(
-        judge(task, judged.probed.get(name, Probed(NOT_REACHED)), seed=seed, student_id=student_id)
+        judge(task, probed.get(name, Probed(NOT_REACHED)), seed=seed, student_id=student_id)
         for name, task in tasks.items()
     )
     _write_outputs(graded, shown.cells, {places[v.task]: v for v in verdicts if v.task in places})
@@ -87,6 +93,17 @@ def grade(
         "faults": list(faults),
     }
     return Graded(graded, verdicts, faults)
+
+
+def _joined(first: Probed, second: Probed) -> Probed:
+    """Return the outcomes of a drill's second process, which got what the first handed over, and only that.
+
+    Where the first raised or was stopped, that stays the outcome.
+    """
+    if second.status != OBSERVED:
+        return second
+    pairs = zip(first.outcomes, second.outcomes, strict=True)
+    return Probed(OBSERVED, tuple(b if isinstance(a, Observation) and a.raised is None else a for a, b in pairs))
 
 
 def _runs(cell: Any) -> bool:

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from rlinfra.checks.compare import names_argument, same
-from rlinfra.observe import Call, Observation, observe
+from rlinfra.observe import Call, Observation
 from rlinfra.wire import decode, encode
 
 from .tasks.model import Case, Criterion, FunctionTask
@@ -40,11 +40,6 @@ def seed_fingerprint(seed: str) -> str:
     if seed == DEMO_SEED:
         return "demo (public)"
     return hashlib.sha256(f"rlinfra course seed {seed}".encode()).hexdigest()[:12]
-
-
-def plain_call(function: Callable[..., object], call: Call) -> Observation:
-    """Call a function of ours with fresh arguments, and return what it did in the form that crosses the wire."""
-    return observe(function, Call.from_data(call.to_data()))
 
 
 def expected_value(task: FunctionTask, call: Call, reference: Callable[..., object] | None = None) -> object:
@@ -94,7 +89,7 @@ class HiddenSet:
 
     def outcomes(self, function: Callable[..., object]) -> tuple[Observation, ...]:
         """Return what a function does in every case."""
-        return tuple(plain_call(function, drawn.call) for _, drawn in self.cases)
+        return tuple(self.task.attempt(function, drawn.call) for _, drawn in self.cases)
 
     def rightness(self, outcomes: Iterable[object]) -> tuple[bool, ...]:
         """Return for every case whether its outcome is right; what is no observation is not."""

@@ -14,7 +14,7 @@ from rlinfra.variants import normalised_id, variant
 from rlinfra.wire import decode, encode
 
 from .hidden import HiddenSet, hidden_set, same_outcome
-from .probes import MISSING, NOT_CALLABLE, NOT_REACHED, Fault, Outcome, Probed, Request
+from .probes import MISSING, NOT_CALLABLE, NOT_REACHED, OBSERVED, Fault, Outcome, Probed, Request
 from .tasks.model import FunctionTask, SortingTask, Task, VariantTask
 from .verdicts import CriterionVerdict, Verdict
 
@@ -29,13 +29,23 @@ STUDENT = "STUDENT"
 def request_of(task: Task, seed: str) -> Request:
     """Return what the probe of a task asks for: inputs only, or the names of variables."""
     if isinstance(task, FunctionTask):
-        return Request(task.name, calls=tuple(drawn.call for _, drawn in hidden_set(task.name, seed).cases))
+        calls = [drawn.call for _, drawn in hidden_set(task.name, seed).cases]
+        return Request(task.name, calls=tuple(task.drill.first_call(call) if task.drill else call for call in calls))
     return Request(task.name, read=(task.name, STUDENT))
+
+
+def second_request(task: Task, probed: Probed, seed: str) -> Request | None:
+    """Return what to ask a second process, given what the first one handed over; None where there is no second."""
+    if not isinstance(task, FunctionTask) or task.drill is None or probed.status != OBSERVED:
+        return None
+    calls = [drawn.call for _, drawn in hidden_set(task.name, seed).cases]
+    pairs = zip(calls, probed.outcomes, strict=True)
+    return Request(task.name, calls=tuple(task.drill.second_call(call, _value(outcome)) for call, outcome in pairs))
 
 
 def judge(task: Task, probed: Probed, *, seed: str, student_id: str) -> Verdict:
     """Return the verdict on one task of the student whom nbgrader knows as `student_id`."""
-    if probed.status != "observed":
+    if probed.status != OBSERVED:
         return _nothing(task, _STATUS[probed.status].format(name=task.name))
     match task:
         case FunctionTask():

@@ -119,7 +119,7 @@ def _check_prompt(task: Task, cells: dict[str, Any]) -> list[str]:
         problems.append(f"{task.name}: its prompt does not state the minutes")
     match task:
         case FunctionTask():
-            wanted = [f"def {task.name}("]
+            wanted = [f"def {name}(" for name in (task.drill.functions if task.drill else (task.name,))]
             text = code.source
         case VariantTask():
             wanted = list(task.fields)

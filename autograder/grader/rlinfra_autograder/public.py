@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rlinfra.wire import encode
 
-from .hidden import expected_value, hint_of, plain_call
+from .hidden import expected_value, hint_of
 from .tasks import load_tasks
 from .tasks.model import Case, FunctionTask, Task, VariantTask
 
@@ -33,6 +34,8 @@ def task_data(task: Task) -> dict[str, Any]:
         "accept": task.accept.to_data(),
     }
     if isinstance(task, FunctionTask):
+        if task.drill is not None:
+            data["drill"] = asdict(task.drill)
         data["examples"] = [_example(task, drawn) for drawn in task.examples]
     if isinstance(task, VariantTask):
         data["fields"] = {
@@ -57,6 +60,6 @@ def _wrong_values(task: FunctionTask, example: Case) -> Iterator[dict[str, Any]]
         return
     expected = expected_value(task, example.call)
     for misconception in task.misconceptions:
-        outcome = plain_call(misconception, example.call)
+        outcome = task.attempt(misconception, example.call)
         if outcome.raised is None and task.accept.differs(outcome.value, expected) is not None:
             yield {"value": encode(outcome.value), "hint": hint_of(misconception)}

@@ -42,15 +42,17 @@ def check(name: str) -> CheckResult:
     task = all_tasks().get(name) if isinstance(name, str) else None
     if task is None:
         return _unknown(name)
-    if name not in namespace:
-        return _missing(task, namespace)
-    value = namespace[name]
+    wanted = task.drill.functions if task.drill else (name,)
+    for one in wanted:
+        if one not in namespace:
+            return _missing(task, one, namespace)
     if task.kind != "function":
-        return check_form(task, value, namespace)
-    if not callable(value):
-        rows = (Row(problem=f"{name} is not a function: the name now stands for another value."),)
-        return CheckResult(name, "not a function", 0.0, task.points, rows)
-    return run_examples(task, value)
+        return check_form(task, namespace[name], namespace)
+    for one in wanted:
+        if not callable(namespace[one]):
+            rows = (Row(problem=f"{one} is not a function: the name now stands for another value."),)
+            return CheckResult(name, "not a function", 0.0, task.points, rows)
+    return run_examples(task, namespace)
 
 
 def _notebook_namespace() -> Mapping[str, Any]:
@@ -70,11 +72,11 @@ def _unknown(name: object) -> CheckResult:
     return CheckResult(str(name)[:80], "unknown task", 0.0, 0.0, rows)
 
 
-def _missing(task: TaskData, namespace: Mapping[str, Any]) -> CheckResult:
+def _missing(task: TaskData, name: str, namespace: Mapping[str, Any]) -> CheckResult:
     what = "function" if task.kind == "function" else "answer"
-    problem = f"The notebook has no {what} {task.name} at this point. Run its cell first."
+    problem = f"The notebook has no {what} {name} at this point. Run its cell first."
     own = [key for key in namespace if not key.startswith("_")]
-    close = difflib.get_close_matches(task.name, own, n=1, cutoff=0.8)
+    close = difflib.get_close_matches(name, own, n=1, cutoff=0.8)
     if close:
         problem += f" There is a {close[0]}: was it renamed?"
     return CheckResult(task.name, "missing", 0.0, task.points, (Row(problem=problem),))

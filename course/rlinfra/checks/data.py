@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ..observe import Call
+from ..observe import Call, Drill
 from ..topics import TOPICS
 from ..wire import decode
 from .compare import Accept, from_data
@@ -56,6 +56,7 @@ class TaskData:
     accept: Accept
     examples: tuple[Example, ...] = ()
     fields: tuple[tuple[str, FieldForm], ...] = ()
+    drill: Drill | None = None
 
 
 def load_topic(topic: str) -> tuple[TaskData, ...]:
@@ -78,6 +79,9 @@ def _task(topic: str, data: dict[str, Any]) -> TaskData:
         points=data["points"],
         accept=from_data(data["accept"]),
         examples=tuple(_example(item) for item in data.get("examples", ())),
+        drill=Drill(tuple(data["drill"]["functions"]), data["drill"]["first"], data["drill"]["second"])
+        if "drill" in data
+        else None,
         fields=tuple((name, FieldForm(**form)) for name, form in data.get("fields", {}).items()),
     )
 

@@ -6,14 +6,14 @@ import contextlib
 import signal
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..observe import Call, Observation, Raised, observe
 from .card import CheckResult, Row, show_call, show_value
 from .compare import describe, names_argument, same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Mapping
 
     from .data import Example, TaskData
 
@@ -24,8 +24,8 @@ class _StillRunningError(KeyboardInterrupt):
     """Raised inside an example that has taken too long; like an interrupt, it passes through `observe`."""
 
 
-def run_examples(task: TaskData, function: Callable[..., object]) -> CheckResult:
-    """Return the card of a function: the examples that fail, one hint, and what it printed."""
+def run_examples(task: TaskData, namespace: Mapping[str, Any]) -> CheckResult:
+    """Return the card of a task's functions: the examples that fail, one hint, and what was printed."""
     rows: list[Row] = []
     hints: Counter[str] = Counter()
     passed = 0
@@ -34,7 +34,7 @@ def run_examples(task: TaskData, function: Callable[..., object]) -> CheckResult
     for example in task.examples:
         try:
             with _time_limit(MAX_SECONDS):
-                observation = observe(function, _fresh(example.call))
+                observation = _observe(task, namespace, example.call)
         except _StillRunningError:
             observation = Observation(raised=Raised("_StillRunningError"))
         printed = printed or observation.printed
@@ -59,9 +59,10 @@ def run_examples(task: TaskData, function: Callable[..., object]) -> CheckResult
     return CheckResult(task.name, state, points, task.points, tuple(rows), hint, printed, passed)
 
 
-def _fresh(call: Call) -> Call:
-    """Return the call with new argument objects, so that a function that changes its arguments harms no example."""
-    return Call.from_data(call.to_data())
+def _observe(task: TaskData, namespace: Mapping[str, Any], call: Call) -> Observation:
+    """Make the call with new argument objects, so that a function that changes its arguments harms no example."""
+    fresh = Call.from_data(call.to_data())
+    return task.drill.observe(namespace, fresh) if task.drill else observe(fresh.function(task.name, namespace), fresh)
 
 
 def _judge(task: TaskData, example: Example, observation: Observation) -> Row | None:

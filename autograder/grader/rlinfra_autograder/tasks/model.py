@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from rlinfra.checks.compare import Accept, Fields, Text
 from rlinfra.draws import Draws
-from rlinfra.observe import Call
+from rlinfra.observe import Call, Drill, Observation, observe
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,10 @@ class FunctionTask:
     function: its name names the mistake and its docstring is the hint for a student who made it. A correct variant is
     a right function written in another way. Both are self-contained, so that the synthetic class can submit them.
     `equivalent_mutants` maps the description of a mutant of the reference to the reason why no case can kill it.
+
+    With `drill`, several functions are judged together, in two processes. A case then has two positional arguments,
+    one for each process, and the reference gets both. A misconception or a correct variant is a function without
+    arguments that returns the drill's functions.
     """
 
     kind: ClassVar[str] = "function"
@@ -73,11 +77,19 @@ class FunctionTask:
     correct: tuple[Callable[..., Any], ...]
     answer: Callable[[Any], Any] = _same
     equivalent_mutants: Mapping[str, str] = field(default_factory=dict)
+    drill: Drill | None = None
 
     @property
     def points(self) -> float:
         """The sum of the criteria's points."""
         return sum(criterion.points for criterion in self.criteria)
+
+    def attempt(self, attempt: Callable[..., Any], call: Call) -> Observation:
+        """Return what an attempt of ours (a misconception, a correct variant) does in a call, in this process."""
+        fresh = Call.from_data(call.to_data())
+        if self.drill is None:
+            return observe(attempt, fresh)
+        return self.drill.observe(dict(zip(self.drill.functions, attempt(), strict=True)), fresh)
 
     def hidden_cases(self, seed: str) -> list[tuple[Criterion, Case]]:
         """Return the hidden cases of every criterion, drawn from the course seed."""

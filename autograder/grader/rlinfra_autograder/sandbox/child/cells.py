@@ -54,12 +54,13 @@ class _Probe:
             elif not callable(namespace[name]):
                 self._pipes.send(status="not callable")
             else:
-                self._pipes.send(observed=_observation(namespace[name], asked["call"]))
+                self._pipes.send(observed=_observation(name, namespace, asked["call"]))
 
 
-def _observation(function: Any, call: Any) -> Any:
+def _observation(name: str, namespace: Any, data: Any) -> Any:
+    call = Call.from_data(data)
     try:
-        return observe(function, Call.from_data(call)).to_data()
+        return observe(call.function(name, namespace), call).to_data()
     except KeyboardInterrupt:  # the parent's way to say that the time is over
         return Observation(raised=Raised("KeyboardInterrupt")).to_data()
 
