@@ -14,7 +14,7 @@ demo: install
 test: install
 	$(BIN)/python -m tests.preflight
 	$(MAKE) --no-print-directory lint
-	rm -f .coverage .coverage.*
+	rm -rf build/coverage && mkdir -p build/coverage
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
@@ -36,8 +36,10 @@ lab: install
 	cp -Rn release/. work/
 	cd work && ../$(STUDENT)/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
+# The formgrader needs JupyterLab's login: it opens from the menu Nbgrader.
 formgrader: install
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) --LabApp.default_url=/formgrader
+	@echo "In JupyterLab, choose Nbgrader > Formgrader."
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # Two environments: the staff's, and the student's, in which submissions run and which holds no staff package.
 install: .make/staff .make/student
@@ -64,4 +66,4 @@ $(STAFF) $(STUDENT):
 	$(PYTHON) -m venv $@
 
 clean:
-	rm -rf $(STAFF) $(STUDENT) .make build .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(STAFF) $(STUDENT) .make build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -59,6 +59,7 @@ def run_demo(root: Path, console: Console) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nbgrader 0.9.6 under SQLAlchemy 2.1 and nbformat warns at every step
         write_release(root, topics)
+        _enrol(root, students)
         work = [
             (student, topic)
             for topic in topics
@@ -110,6 +111,13 @@ def _choose_confinement(root: Path, console: Console) -> bool:
         os.environ[UNSAFE] = "1"
         return False
     return True
+
+
+def _enrol(root: Path, students: tuple[Student, ...]) -> None:
+    """Enter the class in the gradebook, with names for the formgrader to show."""
+    with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+        for student in students:
+            gradebook.update_or_create_student(student.id, first_name=student.id.title(), last_name="Demo")
 
 
 def _hand_in(root: Path, student: Student, topic: str) -> bool:

@@ -6,6 +6,8 @@ import html
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .verdicts import CriterionVerdict, Verdict
 
 _CELL = "text-align:left;vertical-align:top;padding:.2em 1em .2em 0"
@@ -31,6 +33,36 @@ def verdict_html(verdict: Verdict) -> str:
         f"{points_text(verdict.earned)} of {points_text(verdict.points)} points"
         f"<table style='border-collapse:collapse;margin:.3em 0 0'>{rows}</table>{notes}</div>"
     )
+
+
+def summary_html(verdicts: Sequence[Verdict], faults: Sequence[str]) -> str:
+    """Return what stands at the top of a graded notebook: a row a task, and which cells were stopped."""
+    rows = "".join(
+        f"<tr><td style='{_CELL}'><code>{html.escape(verdict.task)}</code></td>"
+        f"<td style='{_CELL}'>{points_text(verdict.earned)} of {points_text(verdict.points)}</td>"
+        f"<td style='{_CELL}'>{html.escape(_what_to_know(verdict))}</td></tr>"
+        for verdict in verdicts
+    )
+    earned, points = sum(verdict.earned for verdict in verdicts), sum(verdict.points for verdict in verdicts)
+    stopped = "".join(f"<li>{html.escape(fault)}</li>" for fault in faults)
+    return (
+        f"<h2>Result: {points_text(earned)} of {points_text(points)} points judged by the autograder</h2>"
+        f"<table><tr><th style='{_CELL}'>task</th><th style='{_CELL}'>points</th>"
+        f"<th style='{_CELL}'>what to know</th></tr>{rows}</table>"
+        + (
+            f"<p>These cells were stopped, and the others were run without them:</p><ul>{stopped}</ul>"
+            if stopped
+            else ""
+        )
+    )
+
+
+def _what_to_know(verdict: Verdict) -> str:
+    """Return the one thing that helps most: the hint, else the remark, else the first criterion that is not met."""
+    unmet = [criterion for criterion in verdict.criteria if not criterion.met]
+    why = f" ({unmet[0].note})" if unmet and unmet[0].note else ""
+    first = f"Not met: {unmet[0].title}{why}." if unmet else ""
+    return verdict.hint or verdict.remark or first
 
 
 def verdict_text(verdict: Verdict) -> str:

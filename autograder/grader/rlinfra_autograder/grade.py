@@ -19,7 +19,7 @@ import nbformat
 
 from rlinfra.observe import Observation
 
-from .feedback import points_text, verdict_html
+from .feedback import points_text, summary_html, verdict_html
 from .hidden import seed_fingerprint
 from .judge import judge, request_of, second_request
 from .probes import NOT_REACHED, OBSERVED, Probed
@@ -82,11 +82,9 @@ def grade(
         for name, task in tasks.items()
     )
     _write_outputs(graded, shown.cells, {places[v.task]: v for v in verdicts if v.task in places})
-    faults = tuple(
-        f"cell {place + 1}: {cell.fault}"
-        for place, cell in sorted({**judged.cells, **shown.cells}.items())
-        if cell.fault
-    )
+    stopped = {place: run.fault for place, run in sorted({**judged.cells, **shown.cells}.items()) if run.fault}
+    faults = tuple(f"{_first_line(graded.cells[place].source)}: {fault}" for place, fault in stopped.items())
+    graded.cells.insert(0, nbformat.v4.new_markdown_cell(summary_html(verdicts, faults), id="rlinfra-result"))
     graded.metadata[METADATA_KEY] = {
         "provenance": _provenance(notebook, topic, seed, runner, environment),
         "verdicts": [asdict(verdict) for verdict in verdicts],
@@ -115,6 +113,12 @@ def _grade_id(cell: Any) -> str:
     ours = cell.metadata.get("nbgrader", {})
     judged = cell.cell_type == "code" and ours.get("grade") and not ours.get("solution")
     return str(ours.get("grade_id")) if judged else ""
+
+
+def _first_line(source: str) -> str:
+    """Return what a cell is known by to the student who wrote it: its first line, cut."""
+    line = source.strip().partition("\n")[0]
+    return line if len(line) <= 50 else f"{line[:49]}…"
 
 
 def _write_outputs(graded: Any, shown: Mapping[int, CellRun], verdicts: Mapping[int, Verdict]) -> None:

@@ -166,10 +166,15 @@ def _judge_variant(task: VariantTask, outcomes: Sequence[Outcome], student_id: s
         typed_id = ""
     if typed_id and typed_id != registered and not right and _right_fields(task, answer, typed_id):
         hint = (
-            f'The answer is right for the id "{typed_id[:40]}" that the notebook states, and not for "{student_id}", '
-            "under which it was handed in. Numbers belong to the registered id: set STUDENT to it and work them again."
+            f'The answer is right for the id "{_readable(typed_id)}" in the notebook, and not for "{student_id}",'
+            " under which it was handed in. Numbers belong to the registered id: set STUDENT to it and work them again."
         )
     return Verdict(task.name, task.points, criteria, hint)
+
+
+def _readable(typed_id: str) -> str:
+    """Return as much of an id that a student typed as may stand in a page."""
+    return "".join(letter if letter.isalnum() or letter in "-_.@+" else "?" for letter in typed_id[:40])
 
 
 def _right_fields(task: VariantTask, answer: object, student: str) -> set[str]:

@@ -113,6 +113,8 @@ def show_value(value: object) -> str:
 def _show(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10_000:
         return f"{value:_}"
+    if isinstance(value, float) and value.is_integer() and 10_000 <= abs(value) < 1e15:
+        return f"{value:_.1f}"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {_show(item)}" for key, item in value.items()) + "}"
     if isinstance(value, (list, tuple)):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..observe import Call, Observation, Raised, observe
 from .card import CheckResult, Row, show_call, show_value
-from .compare import describe, names_argument, same
+from .compare import Fields, describe, names_argument, same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,11 +81,22 @@ def _judge(task: TaskData, example: Example, observation: Observation) -> Row | 
     difference = task.accept.differs(observation.value, example.expected)
     if difference is None:
         return None
-    got = show_value(observation.value)
     form = task.accept.form_problem(observation.value)
     if form is not None:
-        got = f"{got} ({form})" if observation.value is not None else f"{describe(None)}: is there a return?"
-    return Row(call, show_value(example.expected), got, differs_at=difference.where)
+        shown = show_value(observation.value)
+        got = f"{shown} ({form})" if observation.value is not None else f"{describe(None)}: is there a return?"
+        return Row(call, show_value(example.expected), got)
+    if isinstance(task.accept, Fields):
+        return Row(call, *_fields_apart(task.accept, example.expected, observation.value))
+    return Row(call, show_value(example.expected), show_value(observation.value), differs_at=difference.where)
+
+
+def _fields_apart(accept: Fields, expected: Any, got: Any) -> tuple[str, str]:
+    """Return the fields that differ, as expected and as they came: the others would only hide them."""
+    wrong = [name for name, part in accept.fields.items() if part.differs(got[name], expected[name]) is not None]
+    rest = "" if len(wrong) == len(accept.fields) else "\n(the other keys are right)"
+    texts = ["\n".join(f'"{name}": {show_value(values[name])}' for name in wrong) for values in (expected, got)]
+    return texts[0], texts[1] + rest
 
 
 def _raised_text(observation: Observation) -> str:

@@ -16,7 +16,7 @@ def within_reach(order: dict[str, Any], pipes: Any) -> None:
     for name in order["canary"]["modules"]:
         try:
             importlib.import_module(name)
-        except ImportError:
+        except (ImportError, OSError):  # a folder on the path that may not be read
             continue
         reached.append(f"import {name}")
     for path in map(Path, order["canary"]["paths"]):

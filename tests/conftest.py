@@ -1,0 +1,43 @@
+"""What many tests share: the repository's root, the student's environment, and a runner with short limits."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rlinfra_autograder.sandbox.limits import Limits
+from rlinfra_autograder.sandbox.process import CHILD, ChildSettings
+from rlinfra_autograder.sandbox.runner import SubprocessRunner
+
+ROOT = Path(__file__).parent.parent
+STUDENT_PYTHON = ROOT / ".venv-student" / "bin" / "python"
+QUICK = Limits(cell_cpu_seconds=1.0, call_cpu_seconds=0.5, grace_seconds=0.3)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The repository, which is an nbgrader course root."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> ChildSettings:
+    """Children of the student's environment under short limits, measured where the tests themselves are."""
+    if not STUDENT_PYTHON.exists():
+        pytest.fail("the student's environment is missing: run the tests by `make test`")
+    if "COVERAGE_PROCESS_CONFIG" not in os.environ:
+        return ChildSettings(STUDENT_PYTHON, QUICK)
+    data = ROOT / "build" / "coverage"
+    rc_file = tmp_path_factory.mktemp("coverage") / "coveragerc"
+    rc_file.write_text(
+        f"[run]\nparallel = true\ndata_file = {data / 'data'}\nsource_pkgs = rlinfra\nsource = {CHILD}\npatch = _exit\n"
+    )
+    return ChildSettings(STUDENT_PYTHON, QUICK, environment={"COVERAGE_PROCESS_START": str(rc_file)}, writable=(data,))
+
+
+@pytest.fixture(scope="session")
+def runner(settings: ChildSettings) -> SubprocessRunner:
+    """A runner of such children."""
+    return SubprocessRunner(settings)

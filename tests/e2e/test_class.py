@@ -1,0 +1,170 @@
+"""The synthetic class, judged: every student gets exactly what the tasks say, and is told why."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import nbformat
+import pytest
+
+from rlinfra.topics import TOPICS
+from rlinfra_autograder.classroom import expected_hint, synthetic_class
+from rlinfra_autograder.feedback import summary_html, verdict_html
+from rlinfra_autograder.grade import grade
+from rlinfra_autograder.hidden import HiddenSet, hidden_set
+from rlinfra_autograder.judge import judge_function
+from rlinfra_autograder.tasks import FunctionTask, load_tasks
+
+SEED = "a seed for the tests"
+NAMES = [topic.name for topic in TOPICS]
+STUDENTS = {student.id: student for student in synthetic_class()}
+FLAWLESS = ("ada", "bela", "chen", "dora", "emil", "wim")
+MISTAKEN = [student.id for student in STUDENTS.values() if student.mistakes]
+
+
+@pytest.fixture(scope="module")
+def graded(root, runner):
+    """Every submission of the class, graded."""
+
+    def one(student, topic):
+        released = nbformat.read(root / "release" / topic / f"{topic}.ipynb", as_version=4)
+        submission = student.submission(released, topic)
+        _put_checks_back(submission, released)
+        return grade(submission, topic=topic, student_id=student.id, runner=runner, seed=SEED, environment={})
+
+    work = [(student, topic) for student in STUDENTS.values() for topic in NAMES]
+    with ThreadPoolExecutor(2) as threads:
+        results = list(threads.map(lambda item: one(*item), work))
+    return {(student.id, topic): result for (student, topic), result in zip(work, results, strict=True)}
+
+
+def _put_checks_back(submission, released):
+    """Do what nbgrader does before it grades: locked cells as released, missing graded cells added."""
+    theirs = {cell.id: cell for cell in submission.cells}
+    submission.cells = [theirs.get(cell.id, cell) for cell in released.cells]
+    for cell, original in zip(submission.cells, released.cells, strict=True):
+        if cell.metadata.get("nbgrader", {}).get("grade"):
+            cell.source, cell.metadata = original.source, original.metadata
+
+
+def verdicts(result):
+    return {verdict.task: verdict for verdict in result.verdicts}
+
+
+def test_there_are_24_students_with_ten_different_mistakes():
+    assert len(STUDENTS) == 24
+    assert len({wrong for student in STUDENTS.values() for wrong in student.mistakes.values()}) == 10
+
+
+@pytest.mark.parametrize("topic", NAMES)
+@pytest.mark.parametrize("student", FLAWLESS)
+def test_a_flawless_student_has_full_marks(graded, student, topic):
+    result = graded[student, topic]
+    assert result.earned == 20
+    assert not result.faults
+
+
+@pytest.mark.parametrize("student", MISTAKEN)
+def test_a_mistaken_student_loses_what_the_criteria_say_and_gets_the_hint(graded, student):
+    ((task_name, mistake),) = STUDENTS[student].mistakes.items()
+    for topic in NAMES:
+        for verdict in graded[student, topic].verdicts:
+            if verdict.task == task_name:
+                hidden = hidden_set(task_name, SEED)
+                assert verdict == judge_function(hidden, hidden.outcomes(mistake))
+                assert verdict.earned < verdict.points
+                assert verdict.hint == expected_hint(STUDENTS[student])
+            else:
+                assert verdict.earned == verdict.points
+
+
+@pytest.mark.parametrize("topic", NAMES)
+def test_a_blank_notebook_has_nothing_and_every_task_says_so(graded, topic):
+    for student in ("rosa", "vera"):
+        result = graded[student, topic]
+        assert result.earned == 0
+        assert all(verdict.remark for verdict in result.verdicts)
+
+
+@pytest.mark.parametrize("topic", NAMES)
+@pytest.mark.parametrize("student", ["sven", "tara", "udo"])
+def test_crashes_loops_and_raised_arguments_lose_only_their_own_tasks(graded, student, topic):
+    functions = [task.name for task in load_tasks(topic) if isinstance(task, FunctionTask)][:2]
+    for verdict in graded[student, topic].verdicts:
+        assert verdict.earned == (0 if verdict.task in functions else verdict.points)
+
+
+@pytest.mark.parametrize("topic", NAMES)
+def test_half_a_notebook_gets_the_points_of_that_half(graded, topic):
+    tasks = load_tasks(topic)
+    first = sum(task.points for task in tasks[: len(tasks) // 2])
+    assert graded["paul", topic].earned == first
+    assert graded["quinn", topic].earned == sum(task.points for task in tasks[::2])
+
+
+@pytest.mark.parametrize("topic", NAMES)
+def test_a_variant_solved_for_another_id_scores_nothing_and_says_exactly_that(graded, topic):
+    for verdict in graded["xenia", topic].verdicts:
+        if verdict.task.endswith("_variant"):
+            assert verdict.earned == 0
+            assert 'right for the id "ada"' in verdict.hint
+            assert '"xenia"' in verdict.hint
+        else:
+            assert verdict.earned == verdict.points
+
+
+@pytest.mark.parametrize("topic", NAMES)
+def test_nothing_of_a_hidden_case_is_in_what_a_curious_student_gets_back(graded, root, topic):
+    """udo prints his arguments, stores them for a later cell, and raises them as text and as class names."""
+    result = graded["udo", topic]
+    released = (root / "release" / topic / f"{topic}.ipynb").read_text()
+    page = nbformat.writes(result.notebook)
+    page += summary_html(result.verdicts, result.faults) + "".join(verdict_html(v) for v in result.verdicts)
+    secrets = {text for task in load_tasks(topic) if isinstance(task, FunctionTask) for text in _telling(task)}
+    assert secrets
+    assert not [
+        secret
+        for secret in secrets
+        if secret in page and secret not in released and secret not in _public(task_data(topic))
+    ]
+
+
+def task_data(topic):
+    return [task for task in load_tasks(topic) if isinstance(task, FunctionTask)]
+
+
+def _public(tasks):
+    return " ".join(repr(example.call) for task in tasks for example in task.examples)
+
+
+def _telling(task):
+    """Yield the long numbers of a task's hidden arguments: ones that do not stand in a page by chance."""
+
+    def numbers(value):
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, (list, tuple)):
+            for item in value:
+                yield from numbers(item)
+        elif isinstance(value, (int, float)) and len(repr(value)) >= 6:
+            yield repr(value)
+
+    for _, case in HiddenSet(task, SEED).cases:
+        yield from numbers([list(case.call.args), dict(case.call.kwargs)])
+
+
+def test_the_same_inputs_give_the_same_grade(graded, root, runner):
+    released = nbformat.read(root / "release" / "memory" / "memory.ipynb", as_version=4)
+    submission = STUDENTS["grace"].submission(released, "memory")
+    again = grade(submission, topic="memory", student_id="grace", runner=runner, seed=SEED, environment={})
+    assert again.verdicts == graded["grace", "memory"].verdicts
+
+
+def test_a_grade_says_what_made_it(graded):
+    made = graded["ada", "memory"].notebook.metadata.rlinfra.provenance
+    assert len(made.submission_sha256) == len(made.tasks_and_reference_sha256) == 64
+    assert SEED not in nbformat.writes(graded["ada", "memory"].notebook)
+    assert made.confined is True
+    assert made.limits.call_cpu_seconds == 0.5
+    assert {"rlinfra-autograder", "rlinfra-reference", "nbgrader"} <= set(made.grader)
+    assert made.graded_at.endswith("+00:00")

@@ -1,0 +1,64 @@
+"""The three distributions build as wheels, and the student's holds nothing that it must not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from tests.conftest import ROOT
+
+PROJECTS = {
+    "rlinfra": ROOT,
+    "rlinfra_reference": ROOT / "autograder" / "reference",
+    "rlinfra_autograder": ROOT / "autograder" / "grader",
+}
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheels")
+    for project in PROJECTS.values():
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "wheel",
+                "--quiet",
+                "--no-deps",
+                "--no-build-isolation",
+                "-w",
+                folder,
+                project,
+            ],
+            check=True,
+        )
+    return {path.name.split("-")[0]: path for path in folder.glob("*.whl")}
+
+
+def test_each_distribution_builds_as_one_wheel_of_its_own_package(wheels):
+    assert set(wheels) == set(PROJECTS)
+    for name, path in wheels.items():
+        files = zipfile.ZipFile(path).namelist()
+        assert {file.split("/")[0] for file in files if ".dist-info" not in file} == {name}
+        assert f"{name}/py.typed" in files
+
+
+def test_the_wheel_alone_in_an_empty_environment_imports_without_numpy_and_without_answers(wheels, tmp_path):
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "empty"], check=True)
+    (site,) = (tmp_path / "empty").glob("lib/python*/site-packages")
+    zipfile.ZipFile(wheels["rlinfra"]).extractall(site)
+    source = (
+        "import importlib.util as util, sys, rlinfra\n"
+        "print(rlinfra.check('nothing').summary())\n"
+        "print(rlinfra.variant('memory', 'ada')['ranks'])\n"
+        "others = ('numpy', 'IPython', 'rlinfra_reference', 'rlinfra_autograder')\n"
+        "print([name for name in others if util.find_spec(name)])"
+    )
+    python = tmp_path / "empty" / "bin" / "python"
+    said = subprocess.run([python, "-I", "-c", source], capture_output=True, text=True, check=True).stdout
+    assert "There is no task of this name" in said
+    assert said.splitlines()[-1] == "[]"

@@ -1,0 +1,167 @@
+"""The runner: outputs in order, and a fault that costs only itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlinfra.observe import Call
+from rlinfra_autograder.probes import MISSING, NOT_CALLABLE, NOT_REACHED, OBSERVED, Fault, Request
+from rlinfra_autograder.sandbox.attempt import CellRun
+from rlinfra_autograder.sandbox.runner import SubprocessRunner
+
+CHECKED = "from rlinfra import check\ndef double(number):\n    return 2 * number"
+HANGS = "while True: pass"
+HANGS_ON = "while True:\n  try:\n    while True: pass\n  except BaseException: pass"
+
+
+def shown(runner: SubprocessRunner, *sources: str) -> list[CellRun]:
+    run = runner.run(list(enumerate(sources)), None)
+    return [run.cells[place] for place in sorted(run.cells)]
+
+
+def text_of(cell: CellRun) -> str:
+    return "".join(output.get("text", "") for output in cell.outputs)
+
+
+def probe(runner: SubprocessRunner, *sources: str, numbers: tuple[int, ...] = (1, 2, 3), at: int | None = None):
+    place = len(sources) - 1 if at is None else at
+    request = Request("double", calls=tuple(Call((number,)) for number in numbers))
+    return runner.run(list(enumerate(sources)), {place: request}).probed["double"]
+
+
+def values(probed) -> list[object]:
+    return [outcome if isinstance(outcome, Fault) else outcome.value for outcome in probed.outcomes]
+
+
+def test_streams_and_results_come_in_the_order_in_which_they_are_written(runner):
+    (cell,) = shown(runner, "import sys\nprint('a')\nprint('b', file=sys.stderr)\nprint('c')\n1 + 1")
+    kinds = [(output.output_type, output.get("name"), output.get("text")) for output in cell.outputs]
+    assert kinds == [
+        ("stream", "stdout", "a\n"),
+        ("stream", "stderr", "b\n"),
+        ("stream", "stdout", "c\n"),
+        ("execute_result", None, None),
+    ]
+    assert cell.outputs[-1].data["text/plain"] == "2"
+    assert cell.outputs[-1].execution_count == cell.execution_count == 1
+
+
+def test_displays_are_updated_and_cleared(runner):
+    update, clear = shown(
+        runner,
+        "from IPython.display import HTML, clear_output, display\n"
+        "handle = display(HTML('<b>old</b>'), display_id=True)\nhandle.update(HTML('<b>new</b>'))",
+        "print('gone')\nclear_output(wait=True)\nprint('kept')",
+    )
+    assert [output.data["text/html"] for output in update.outputs] == ["<b>new</b>"]
+    assert text_of(clear) == "kept\n"
+
+
+def test_an_exception_is_an_error_output_and_the_next_cell_runs(runner):
+    failing, after = shown(runner, "1 / 0", "print('after')")
+    assert failing.outputs[0].ename == "ZeroDivisionError"
+    assert text_of(after) == "after\n"
+
+
+def test_input_is_refused_with_a_sentence(runner):
+    (cell,) = shown(runner, "input('name? ')")
+    assert "nobody to answer" in cell.outputs[0].evalue
+
+
+@pytest.mark.parametrize(
+    ("killer", "why"),
+    [
+        (HANGS, "stopped after 1 seconds"),
+        (HANGS_ON, "stopped after 1 seconds"),
+        ("import os; os._exit(3)", "ended the Python process"),
+        ("import ctypes; ctypes.string_at(0)", "ended the Python process"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended the Python process"),
+    ],
+    ids=["hangs", "hangs and swallows interrupts", "exits", "crashes", "kills itself"],
+)
+def test_a_cell_that_hangs_or_dies_costs_only_itself(runner, killer, why):
+    before, killed, after = shown(runner, "number = 41\nprint('before')", killer, "print(number + 1)")
+    assert killed.fault == why
+    assert text_of(before) == "before\n"
+    assert text_of(after) == "42\n"
+
+
+def test_memory_beyond_the_limit_is_an_error_in_its_cell(runner):
+    greedy, after = shown(runner, "block = bytearray(64 << 30)", "print('after')")
+    assert greedy.outputs[0].ename == "MemoryError"
+    assert text_of(after) == "after\n"
+
+
+def test_a_flood_of_output_is_cut(runner):
+    flood, after = shown(runner, "for _ in range(200): print('x' * 100_000)", "1")
+    assert len(text_of(flood)) < 2 * runner.limits.output_bytes
+    assert "output cut here" in text_of(flood)
+    assert after.execution_count == 2
+
+
+def test_a_check_observes_the_function_at_its_place(runner):
+    probed = probe(runner, CHECKED, 'check("double")', "double = None", at=1)
+    assert probed.status == OBSERVED
+    assert values(probed) == [2, 4, 6]
+
+
+def test_a_helper_redefined_later_does_no_harm(runner):
+    helper = "def helper(number):\n    return 2 * number\n\ndef double(number):\n    return helper(number)"
+    assert values(probe(runner, "from rlinfra import check", helper, 'check("double")', "helper = None", at=2)) == [
+        2,
+        4,
+        6,
+    ]
+
+
+def test_a_check_elsewhere_in_the_notebook_does_not_count(runner):
+    probed = probe(runner, CHECKED, 'check("double")', "print('no check here')", at=2)
+    assert probed.status == NOT_REACHED
+
+
+def test_a_missing_function_and_one_that_is_none_are_told_apart(runner):
+    assert probe(runner, "from rlinfra import check", 'check("double")').status == MISSING
+    assert probe(runner, "from rlinfra import check\ndouble = 2", 'check("double")').status == NOT_CALLABLE
+
+
+def test_a_check_given_another_meaning_is_not_reached(runner):
+    assert probe(runner, CHECKED, "check = print", 'check("double")').status == NOT_REACHED
+
+
+def test_variables_are_read_and_a_missing_one_is_noted(runner):
+    request = Request("answer", read=("answer", "STUDENT"))
+    cells = [(0, "from rlinfra import check\nanswer = {'bytes': 16}"), (1, 'check("answer")')]
+    probed = runner.run(cells, {1: request}).probed["answer"]
+    assert values(probed) == [{"bytes": 16}, Fault("missing")]
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [(HANGS, "time"), (HANGS_ON, "time"), ("import os; os._exit(0)", "died")],
+    ids=["hangs", "hangs and swallows interrupts", "exits"],
+)
+def test_a_call_that_hangs_or_dies_costs_only_itself(runner, body, fault):
+    lines = "\n".join(f"        {line}" for line in body.splitlines())
+    function = f"from rlinfra import check\ndef double(number):\n    if number == 2:\n{lines}\n    return 2 * number"
+    assert values(probe(runner, function, 'check("double")')) == [2, Fault(fault), 6]
+
+
+def test_after_several_faults_the_rest_of_a_check_is_skipped(runner):
+    function = "from rlinfra import check\ndef double(number):\n    import os; os._exit(0)"
+    found = values(probe(runner, function, 'check("double")', numbers=(1, 2, 3, 4, 5)))
+    assert found == [Fault("died")] * 3 + [Fault("skipped")] * 2
+
+
+def test_exceptions_cross_with_their_line_and_without_names_of_their_own(runner):
+    function = """from rlinfra import check
+def double(number):
+    kind = type(f"Seen{number}", (KeyError,), {})
+    raise kind(1)"""
+    (outcome, *_) = probe(runner, function, 'check("double")').outcomes
+    assert (outcome.raised.exception, outcome.raised.own, outcome.raised.line) == ("KeyError", True, 4)
+
+
+def test_what_a_function_prints_while_it_is_observed_stays_out_of_the_judged_run(runner):
+    cells = list(enumerate([CHECKED.replace("return", "print(number); return"), 'check("double")', "print('later')"]))
+    run = runner.run(cells, {1: Request("double", calls=(Call((12345,)),))})
+    assert all(not cell.outputs for cell in run.cells.values())
