@@ -23,8 +23,12 @@ class Topic:
 
 
 TOPICS = (
+    Topic("records", "Roles, protocols and the rollout record"),
     Topic("memory", "Bytes per parameter"),
     Topic("kv-cache", "The KV cache"),
+    Topic("pipelines", "Pipelines, stragglers and queues"),
+    Topic("ess", "Importance weights"),
+    Topic("lag", "Lag and weight publication"),
 )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 from rlinfra.topics import TOPICS, find_topic
 
 from .model import FunctionTask, SortingTask, Task, VariantTask
+
+_SOURCES = (__name__, "rlinfra_reference", "rlinfra_autograder.attempts", "rlinfra.given")
 
 __all__ = ["FunctionTask", "SortingTask", "Task", "VariantTask", "all_tasks", "load_tasks", "topic_source"]
 
@@ -26,7 +28,11 @@ def all_tasks() -> dict[str, Task]:
 
 
 def topic_source(topic: str) -> str:
-    """Return the source of a topic's tasks and reference: what a grade depends on besides its inputs."""
+    """Return the source of all that a topic's grades depend on: its modules of tasks, reference, attempts and given.
+
+    A topic whose tasks are split over several modules names them all after itself (`records`, `records_cases`).
+    """
     module = find_topic(topic).module
-    modules = (import_module(f"{__name__}.{module}"), import_module(f"rlinfra_reference.{module}"))
-    return "\n".join(inspect.getsource(part) for part in modules)
+    folders = [Path(import_module(name).__file__ or "").parent for name in _SOURCES]
+    paths = [path for folder in folders for path in sorted(folder.glob(f"{module}*.py"))]
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
