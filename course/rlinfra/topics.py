@@ -29,6 +29,7 @@ TOPICS = (
     Topic("pipelines", "Pipelines, stragglers and queues"),
     Topic("ess", "Importance weights"),
     Topic("lag", "Lag and weight publication"),
+    Topic("checkpoints", "Checkpoints and recovery"),
 )
 
 

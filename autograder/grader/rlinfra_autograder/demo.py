@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
 import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from typing import Any
 import nbformat
 from nbgrader.api import Gradebook
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 import rlinfra
@@ -33,6 +35,7 @@ from .plugin import STUDENT_PYTHON, UNSAFE, verified_runner
 from .release import course_config, nbgrader_api, notebook_path, write_release
 from .sandbox.process import RunnerError
 
+WORKERS = min(os.cpu_count() or 1, 8)
 JOURNAL = Path("build") / "demo.json"
 
 
@@ -171,29 +174,39 @@ def _code_hash() -> str:
 
 
 def _grade(root: Path, work: list[tuple[Student, str]], journal: _Journal, console: Console) -> None:
-    """Autograde and write feedback for each submission, through nbgrader."""
-    api = nbgrader_api(course_config(root))
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
+    """Autograde and write feedback for each submission, through nbgrader, in a process a core."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    fresh = multiprocessing.get_context("spawn")  # a fork would inherit the progress display's locks
+    with (
+        ProcessPoolExecutor(WORKERS, mp_context=fresh) as pool,
+        Progress(*columns, console=console, transient=True) as progress,
+    ):
         bar = progress.add_task("grading", total=len(work))
-        for student, topic in work:
-            progress.update(bar, description=f"grading {student.id}, {topic}")
-            for step in (api.autograde, api.generate_feedback):
-                result = step(topic, student.id, force=True)
-                if not result["success"]:
-                    raise DemoError(
-                        f"nbgrader cannot grade {student.id}, {topic}:\n{result.get('error') or result['log']}"
-                    )
-            journal.note(root, student.id, topic)
-            progress.advance(bar)
+        jobs = {pool.submit(_grade_one, root, topic, student.id): (student.id, topic) for student, topic in work}
+        for job in as_completed(jobs):
+            student_id, topic = jobs[job]
+            if why := job.result():
+                raise DemoError(f"nbgrader cannot grade {student_id}, {topic}:\n{why}")
+            journal.note(root, student_id, topic)
+            progress.update(bar, description=f"graded {student_id}, {topic}", advance=1)
     before = len(synthetic_class()) * len(TOPICS) - len(work)
     console.print(f"{len(work)} submissions graded, {before} unchanged since they were.")
+
+
+def _grade_one(root: Path, topic: str, student_id: str) -> str:
+    """Autograde one submission and write its feedback; return why it could not be, or ""."""
+    warnings.simplefilter("ignore")
+    api = nbgrader_api(_config(root))
+    for step in (api.autograde, api.generate_feedback):
+        result = step(topic, student_id, force=True)
+        if not result["success"]:
+            return str(result.get("error") or result["log"])
+    return ""
+
+
+def _config(root: Path) -> Any:
+    """Return nbgrader's configuration with patience for a database that another process is writing to."""
+    return course_config(root, db_url=f"sqlite:///{root / 'gradebook.db'}?timeout=60")
 
 
 def read_result(root: Path, student: str, topic: str) -> Result:

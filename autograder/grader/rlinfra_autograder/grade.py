@@ -23,6 +23,7 @@ from .feedback import points_text, summary_html, verdict_html
 from .hidden import seed_fingerprint
 from .judge import judge, request_of, second_request
 from .probes import NOT_REACHED, OBSERVED, Probed
+from .sandbox.runner import Execution
 from .tasks import load_tasks, topic_source
 
 if TYPE_CHECKING:
@@ -75,14 +76,16 @@ def grade(
         shown, judged = shown_run.result(), judged_run.result()
     seconds = {name: second_request(tasks[name], first, seed) for name, first in judged.probed.items()}
     drills = {places[name]: second for name, second in seconds.items() if second is not None}
-    finished = runner.run(cells, drills).probed if drills else {}
-    probed = {**judged.probed, **{name: _joined(judged.probed[name], second) for name, second in finished.items()}}
+    drilled = runner.run(cells, drills) if drills else Execution({}, {})
+    joined = {name: _joined(judged.probed[name], second) for name, second in drilled.probed.items()}
+    probed = {**judged.probed, **joined}
     verdicts = tuple(
         judge(task, probed.get(name, Probed(NOT_REACHED)), seed=seed, student_id=student_id)
         for name, task in tasks.items()
     )
     _write_outputs(graded, shown.cells, {places[v.task]: v for v in verdicts if v.task in places})
-    stopped = {place: run.fault for place, run in sorted({**judged.cells, **shown.cells}.items()) if run.fault}
+    runs = [*drilled.cells.items(), *judged.cells.items(), *shown.cells.items()]
+    stopped = {place: run.fault for place, run in sorted(runs, key=lambda item: item[0]) if run.fault}
     faults = tuple(f"{_first_line(graded.cells[place].source)}: {fault}" for place, fault in stopped.items())
     graded.cells.insert(0, nbformat.v4.new_markdown_cell(summary_html(verdicts, faults), id="rlinfra-result"))
     graded.metadata[METADATA_KEY] = {

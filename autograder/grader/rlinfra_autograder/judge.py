@@ -105,7 +105,8 @@ def judge_function(hidden: HiddenSet, outcomes: Sequence[Outcome]) -> Verdict:
         and (outcome.raised.exception == "NotImplementedError" if outcome.raised else outcome.value is None)
         for outcome in outcomes
     )
-    remark = f"{task.name} returns nothing: is it written yet?" if nothing else ""
+    names = " or ".join(task.drill.functions) if task.drill else task.name
+    remark = f"{names} returns nothing: is it written yet?" if nothing else ""
     return Verdict(task.name, task.points, tuple(criteria), _hint(hidden, outcomes, rightness), remark)
 
 

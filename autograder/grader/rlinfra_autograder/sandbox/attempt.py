@@ -41,7 +41,7 @@ class Stop:
 
 @dataclass
 class Plan:
-    """What the next attempt leaves out, learned from the attempts before it."""
+    """What an attempt leaves out, learned from the attempts before it: cells, and observations by their place."""
 
     cells: dict[int, CellRun] = field(default_factory=dict)
     observations: dict[int, dict[int, Fault]] = field(default_factory=dict)
@@ -190,7 +190,9 @@ class Attempt:
     def _note_outcome(self, observed: object) -> None:
         assert self._place is not None
         if self._interrupted:
-            outcome: Outcome = Fault("time")
+            late = Fault("time")
+            self._plan.observations.setdefault(self._place, {})[len(self._outcomes[self._place])] = late
+            outcome: Outcome = late
         else:
             try:
                 outcome = parse_observation(observed)

@@ -17,7 +17,7 @@ class Limits:
     memory_bytes: int = 2 << 30
     file_bytes: int = 32 << 20
     output_bytes: int = 1 << 20
-    faults_per_check: int = 3
+    faults_per_check: int = 2
     faults_per_notebook: int = 8
 
     def resources(self) -> dict[str, int]:
