@@ -32,7 +32,7 @@ from .feedback import points_text
 from .grade import METADATA_KEY
 from .hidden import DEMO_SEED, course_seed
 from .plugin import STUDENT_PYTHON, UNSAFE, verified_runner
-from .release import course_config, nbgrader_api, notebook_path, write_release
+from .release import ReleaseError, course_config, nbgrader_api, notebook_path, write_release
 from .sandbox.process import RunnerError
 
 WORKERS = min(os.cpu_count() or 1, 8)
@@ -61,7 +61,7 @@ def run_demo(root: Path, console: Console) -> None:
     journal = _Journal(root / JOURNAL, confine)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nbgrader 0.9.6 under SQLAlchemy 2.1 and nbformat warns at every step
-        write_release(root, topics)
+        _release(root, topics)
         _enrol(root, students)
         work = [
             (student, topic)
@@ -114,6 +114,18 @@ def _choose_confinement(root: Path, console: Console) -> bool:
         os.environ[UNSAFE] = "1"
         return False
     return True
+
+
+def _release(root: Path, topics: list[str]) -> None:
+    """Release every topic; where the notebooks have other cells than before, the class begins anew."""
+    try:
+        write_release(root, topics)
+    except ReleaseError as error:
+        if "submissions associated" not in str(error):
+            raise DemoError(str(error)) from error
+        (root / "gradebook.db").unlink()
+        (root / JOURNAL).unlink(missing_ok=True)
+        write_release(root, topics)
 
 
 def _enrol(root: Path, students: tuple[Student, ...]) -> None:

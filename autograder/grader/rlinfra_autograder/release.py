@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import filecmp
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -93,4 +94,10 @@ def stale(root: Path, topics: Iterable[str]) -> list[str]:
 def _generate(api: NbGraderAPI, topic: str) -> None:
     result = api.generate_assignment(topic, force=True)
     if not result["success"]:
-        raise ReleaseError(f"nbgrader cannot release {topic}:\n{result.get('error') or result.get('log')}")
+        raise ReleaseError(f"nbgrader cannot release {topic}: {_reason(str(result.get('log')))}")
+
+
+def _reason(log: str) -> str:
+    """Return the sentence of the exception that stands in nbgrader's log, or the log where there is none."""
+    reasons = re.findall(r"^\s*\w+(?:Error|Exception): (.+)$", log, re.MULTILINE)
+    return reasons[0] if reasons else log

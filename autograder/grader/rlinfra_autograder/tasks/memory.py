@@ -345,30 +345,32 @@ MEMORY_VARIANT = VariantTask(
     },
 )
 
-COUNTED, NOT_COUNTED = "counted", "not counted"
+COUNTED, NOT_COUNTED, REMOVED, STAYS = "counted", "not counted", "removed", "stays"
 
 MEMORY_SORT = SortingTask(
     name="memory_sort",
-    classes=(COUNTED, NOT_COUNTED),
+    classes=(COUNTED, NOT_COUNTED, REMOVED, STAYS),
     groups=(
         SortingGroup(
-            "statements a to d",
+            "a to f: what the 16 bytes count",
             1,
             {
                 "a_second_adam_moment": COUNTED,
                 "b_activations_for_backward": NOT_COUNTED,
                 "c_float32_master_copy": COUNTED,
                 "d_kv_cache_during_rollout": NOT_COUNTED,
+                "e_logits_at_scoring": NOT_COUNTED,
+                "f_gradient_of_a_trained_weight": COUNTED,
             },
         ),
         SortingGroup(
-            "statements e to h",
+            "g to j: what LoRA takes off the cards",
             1,
             {
-                "e_logits_at_scoring": NOT_COUNTED,
-                "f_gathered_layer_of_a_sharded_model": NOT_COUNTED,
-                "g_gradient_of_a_frozen_base_weight": NOT_COUNTED,
-                "h_gradient_of_a_trained_weight": COUNTED,
+                "g_weights_of_the_base": STAYS,
+                "h_moments_of_the_base": REMOVED,
+                "i_kv_cache_of_the_rollouts": STAYS,
+                "j_gradients_of_the_base": REMOVED,
             },
         ),
     ),
