@@ -1,0 +1,76 @@
+"""`make demo` in small: two students, one topic; what a second run does, and what it refuses."""
+
+from __future__ import annotations
+
+import io
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+from rich.console import Console
+
+from rlinfra.topics import find_topic
+from rlinfra_autograder import demo
+from rlinfra_autograder.classroom import synthetic_class
+from tests.e2e.course import copy_course
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # nbgrader 0.9.6 under SQLAlchemy 2.1
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    return copy_course(tmp_path_factory.mktemp("demo"))
+
+
+@pytest.fixture
+def run_demo(course, monkeypatch):
+    """Run the demo with a flawless and a blank student, and return what it printed."""
+    students = tuple(student for student in synthetic_class() if student.id in ("ada", "rosa"))
+    monkeypatch.setattr(demo, "synthetic_class", lambda: students)
+    monkeypatch.setattr(demo, "TOPICS", (find_topic("memory"),))
+
+    def run():
+        said = io.StringIO()
+        demo.run_demo(course, Console(file=said, width=150))
+        return said.getvalue()
+
+    return run
+
+
+def test_the_demo_ends_with_the_table_and_a_second_run_grades_nothing(run_demo, course):
+    first = run_demo()
+    assert "2 submissions graded, 0 unchanged" in first
+    assert "20/20" in first
+    assert "0/20" in first
+    assert "nothing to judge in 9 of 9 tasks" in first
+    assert (course / "feedback" / "rosa" / "memory" / "memory.html").is_file()
+    assert "0 submissions graded, 2 unchanged" in run_demo()
+
+
+def test_a_changed_submission_is_graded_again_and_the_others_are_not(run_demo, course):
+    (course / "submitted" / "rosa" / "memory" / "memory.ipynb").write_text("changed by hand")
+    assert "1 submissions graded, 1 unchanged" in run_demo()
+
+
+def test_where_a_notebook_has_other_cells_the_class_begins_anew(run_demo, course):
+    path = course / "source" / "memory" / "memory.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells = [cell for cell in notebook.cells if cell.id != "logits_bytes-prompt"]
+    extra = nbformat.v4.new_markdown_cell("## Another prompt\n\n1 min", id="logits_bytes-prompt")
+    extra.metadata = nbformat.from_dict(
+        {"nbgrader": {"grade": False, "grade_id": "logits_bytes-prompt", "locked": True, "schema_version": 3,
+                      "solution": False, "task": False}}
+    )  # fmt: skip
+    notebook.cells.insert(3, extra)
+    added = nbformat.v4.new_markdown_cell("a note", id="a-note")
+    added.metadata = nbformat.from_dict({"nbgrader": {**extra.metadata.nbgrader, "grade_id": "a-note"}})
+    notebook.cells.insert(4, added)
+    nbformat.write(notebook, path)
+    assert "2 submissions graded, 0 unchanged" in run_demo()
+
+
+def test_a_gradebook_with_a_real_class_is_left_alone(run_demo, course):
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
+        gradebook.update_or_create_student("a-real-student")
+    with pytest.raises(demo.DemoError, match=r"a-real-student.*clone of its own"):
+        run_demo()
