@@ -30,6 +30,7 @@ TOPICS = (
     Topic("ess", "Importance weights"),
     Topic("lag", "Lag and weight publication"),
     Topic("checkpoints", "Checkpoints and recovery"),
+    Topic("lab", "The whole loop"),
 )
 
 
