@@ -83,9 +83,10 @@ class HiddenSet:
         )
 
     @cached_property
-    def misconceptions(self) -> tuple[tuple[str, tuple[Observation, ...]], ...]:
-        """What each misconception does in every case, with its hint."""
-        return tuple((hint_of(wrong), self.outcomes(wrong)) for wrong in self.task.misconceptions)
+    def misconceptions(self) -> tuple[tuple[str, tuple[Observation, ...], tuple[bool, ...]], ...]:
+        """Each misconception's hint, what it does in every case, and where that is right."""
+        found = [(hint_of(wrong), self.outcomes(wrong)) for wrong in self.task.misconceptions]
+        return tuple((hint, outcomes, self.rightness(outcomes)) for hint, outcomes in found)
 
     def outcomes(self, function: Callable[..., object]) -> tuple[Observation, ...]:
         """Return what a function does in every case."""

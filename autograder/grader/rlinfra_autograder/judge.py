@@ -131,16 +131,22 @@ def _note(hidden: HiddenSet, place: int, outcome: Outcome) -> str:
 def _hint(hidden: HiddenSet, outcomes: Sequence[Outcome], rightness: Sequence[bool]) -> str:
     """Return the hint of the misconception that explains every wrong outcome, or "" where none does.
 
-    Senseless arguments are left out: a function that does not refuse them can have any misconception or none.
+    Where a value is wrong, senseless arguments are left out: a function that does not refuse them can have any
+    misconception. Where they alone are wrong, the misconception must let through the very same ones.
     """
-    wrong = [place for place, right in enumerate(rightness) if not right and hidden.cases[place][1].names is None]
-    if not wrong:
-        return ""
-    for hint, theirs in hidden.misconceptions:
-        pairs = [(outcomes[place], theirs[place]) for place in wrong]
-        if all(isinstance(mine, Observation) and same_outcome(hidden.task, mine, yours) for mine, yours in pairs):
+    wrong = [place for place, right in enumerate(rightness) if not right]
+    values = [place for place in wrong if hidden.cases[place][1].names is None]
+    for hint, theirs, their_rightness in hidden.misconceptions:
+        if not values and list(their_rightness) != list(rightness):
+            continue
+        pairs = [(outcomes[place], theirs[place]) for place in values or wrong]
+        if pairs and all(_did_the_same(hidden, mine, yours) for mine, yours in pairs):
             return hint
     return ""
+
+
+def _did_the_same(hidden: HiddenSet, mine: Outcome, yours: Observation) -> bool:
+    return isinstance(mine, Observation) and same_outcome(hidden.task, mine, yours)
 
 
 # --- answers -----------------------------------------------------------------------------------------------------
@@ -156,21 +162,29 @@ def _judge_variant(task: VariantTask, outcomes: Sequence[Outcome], student_id: s
         return _nothing(task, f"{task.name} is not filled in.")
     registered = normalised_id(student_id)
     right = _right_fields(task, answer, registered)
+    stated = _stated_id(typed)
+    hint = ""
+    if stated not in ("", registered):
+        theirs = _right_fields(task, answer, stated)
+        if theirs > right and 2 * len(theirs) > len(task.fields):
+            right = set()  # a number that happens to be right for both ids is no answer to this student's problem
+            hint = (
+                f'The answer is right for the id "{_readable(stated)}" in the notebook, and not for "{student_id}",'
+                " under which it was handed in. Numbers belong to the registered id: set STUDENT to it, work them again."
+            )
     criteria = tuple(
         CriterionVerdict(f"{name} ({part.unit})", part.points, part.points * (name in right), int(name in right), 1)
         for name, part in task.fields.items()
     )
-    hint = ""
-    try:
-        typed_id = normalised_id(typed)
-    except ValueError:
-        typed_id = ""
-    if typed_id and typed_id != registered and not right and _right_fields(task, answer, typed_id):
-        hint = (
-            f'The answer is right for the id "{_readable(typed_id)}" in the notebook, and not for "{student_id}",'
-            " under which it was handed in. Numbers belong to the registered id: set STUDENT to it and work them again."
-        )
     return Verdict(task.name, task.points, criteria, hint)
+
+
+def _stated_id(typed: object) -> str:
+    """Return the id that the notebook states, as ids are compared; "" where it states none."""
+    try:
+        return normalised_id(typed)
+    except ValueError:
+        return ""
 
 
 def _readable(typed_id: str) -> str:

@@ -1,0 +1,22 @@
+"""A notebook for checks to look in, and how properties are tested."""
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("course", deadline=None)  # a busy machine is no failure
+settings.load_profile("course")
+
+
+@pytest.fixture
+def notebook(monkeypatch, capfd):
+    """A running notebook: its `variables`, and `run` for a cell. Whatever is checked in it, nothing is written."""
+    variables = {}
+    monkeypatch.setattr("rlinfra.checks._notebook_namespace", lambda: variables)
+
+    def run(source):
+        exec(compile(source, "<cell>", "exec"), variables)
+
+    yield SimpleNamespace(variables=variables, run=run)
+    assert capfd.readouterr() == ("", "")
