@@ -170,7 +170,7 @@ def _judge_variant(task: VariantTask, outcomes: Sequence[Outcome], student_id: s
             right = set()  # a number that happens to be right for both ids is no answer to this student's problem
             hint = (
                 f'The answer is right for the id "{_readable(stated)}" in the notebook, and not for "{student_id}",'
-                " under which it was handed in. Numbers belong to the registered id: set STUDENT to it, work them again."
+                " under which it was handed in. Numbers belong to the registered id: set STUDENT to it and redo them."
             )
     criteria = tuple(
         CriterionVerdict(f"{name} ({part.unit})", part.points, part.points * (name in right), int(name in right), 1)
