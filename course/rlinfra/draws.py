@@ -35,7 +35,7 @@ class Draws:
         return options[self._bits() % len(options)]
 
     def uniform(self, low: float, high: float) -> float:
-        """Return a float in [low, high), rounded to six decimals so that it reads the same everywhere."""
+        """Return a float from `low` to `high`, rounded to six decimals so that it reads the same everywhere."""
         return round(low + (high - low) * (self._bits() >> 75) / (1 << 53), 6)
 
     def shuffled(self, items: Sequence[T]) -> list[T]:

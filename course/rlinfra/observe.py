@@ -15,13 +15,13 @@ import traceback
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .wire import Json, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from types import FrameType
 
 MAX_PRINTED = 2_000
 
@@ -158,7 +158,10 @@ class Drill:
 
 
 class _Printed(io.StringIO):
-    """Keeps the first characters that a function prints and drops the rest."""
+    """Keeps the first characters that a function prints and drops the rest; it cannot be closed."""
+
+    def close(self) -> None:
+        """Stay open: a function that closes its output is observed like any other."""
 
     def write(self, text: str, /) -> int:
         room = MAX_PRINTED - self.tell()
@@ -169,7 +172,8 @@ class _Printed(io.StringIO):
 
 def _builtin_name(error: BaseException) -> tuple[str, bool]:
     """Return the nearest built-in class of an exception, and whether the exception is of a class of its own."""
-    for kind in type(error).__mro__:
+    bases: tuple[type, ...] = type.__dict__["__mro__"].__get__(type(error))  # what the class itself says may be a lie
+    for kind in bases:
         if kind.__module__ == "builtins" and getattr(builtins, kind.__name__, None) is kind:
             return kind.__name__, kind is not type(error)
     return "BaseException", True
@@ -185,10 +189,16 @@ def _message(error: BaseException) -> str:
 def _where(error: BaseException) -> tuple[int | None, str]:
     """Return the last line of a notebook's cell that the exception passed through, and its text.
 
-    A cell's code is told from a module's by its file: a cell has none on the disk.
+    A cell's code is told by its variables: it runs in the main module. Code that was generated there (by a dataclass,
+    say) has no file.
     """
-    for frame in reversed(traceback.extract_tb(error.__traceback__)[1:]):
-        on_disk = frame.filename.startswith("<frozen") or Path(frame.filename).is_file()
-        if frame.lineno and not on_disk:
-            return frame.lineno, linecache.getline(frame.filename, frame.lineno).strip()
-    return None, ""
+    chain = BaseException.__dict__["__traceback__"].__get__(error)  # what the exception itself says may be a lie
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(chain) if _in_notebook(frame)]
+    if not frames:
+        return None, ""
+    file, line = frames[-1]
+    return line, linecache.getline(file, line).strip()
+
+
+def _in_notebook(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") == "__main__" and frame.f_code.co_filename != "<string>"

@@ -37,12 +37,14 @@ class _TooLargeError(Exception):
 
 
 def encode(value: object) -> Json:
-    """Return the JSON form of a value; never raises, whatever the value does."""
+    """Return the JSON form of a value; raises nothing but an interrupt, whatever the value does."""
     try:
         return _Encoder().encode(value, 0)
     except _TooLargeError:
         return {"$other": f"a value with more than {MAX_ITEMS} items"}
-    except Exception:  # noqa: BLE001, RUF100 - a hostile object may raise anything from any method
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a hostile object may raise anything from any method
         return {"$other": "an object that cannot be read"}
 
 
@@ -58,10 +60,16 @@ def decode(data: Json) -> object:
         case {"$other": str(text), **rest} if not rest:
             return Other(text[:MAX_TEXT])
         case {"$dict": list(pairs), **rest} if not rest:
-            return {_key(pair): decode(pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2}
+            return {_key(pair): decode(pair[1]) for pair in map(_pair, pairs)}
     if any(key.startswith("$") for key in data):
         raise ValueError(f"not a wire value: {sorted(data)}")
     return {key: decode(item) for key, item in data.items()}
+
+
+def _pair(data: Json) -> list[Json]:
+    if not isinstance(data, list) or len(data) != 2:
+        raise ValueError("not a pair of a key and a value")
+    return data
 
 
 def _key(pair: list[Json]) -> object:
@@ -73,7 +81,7 @@ class _Encoder:
     """Encodes one value, counting its items as it goes."""
 
     def __init__(self) -> None:
-        self._items = 0
+        self._items = -1  # the value itself is not one of its items
 
     def encode(self, value: object, depth: int) -> Json:
         self._items += 1
@@ -81,8 +89,12 @@ class _Encoder:
             raise _TooLargeError
         if depth > MAX_DEPTH:
             return {"$other": "a value nested too deeply"}
-        if value is None or isinstance(value, bool):
+        if value is None or type(value) is bool:
             return value
+        if isinstance(value, Other):
+            return {"$other": str.__str__(value.description)[:MAX_TEXT]}
+        if isinstance(value, type):
+            return {"$other": "a class"}
         if isinstance(value, str):
             return str.__str__(value)[:MAX_TEXT]
         if isinstance(value, numbers.Integral) or (hasattr(value, "__index__") and not hasattr(value, "tolist")):
@@ -99,9 +111,10 @@ class _Encoder:
         return self._library_value(value, depth)
 
     def _mapping(self, value: dict[object, object], depth: int) -> Json:
-        if all(isinstance(key, str) and not key.startswith("$") for key in value):
-            return {str(key)[:MAX_TEXT]: self.encode(item, depth + 1) for key, item in value.items()}
-        return {"$dict": [[self.encode(k, depth + 1), self.encode(v, depth + 1)] for k, v in value.items()]}
+        items = list(dict.items(value))
+        if all(isinstance(key, str) and not str.startswith(key, "$") for key, _ in items):
+            return {str.__str__(key)[:MAX_TEXT]: self.encode(item, depth + 1) for key, item in items}
+        return {"$dict": [[self.encode(key, depth + 1), self.encode(item, depth + 1)] for key, item in items]}
 
     def _library_value(self, value: object, depth: int) -> Json:
         """Encode numbers and arrays of libraries that need not be installed: NumPy, decimal, fractions."""

@@ -12,7 +12,7 @@ settings.load_profile("course")
 @pytest.fixture
 def notebook(monkeypatch, capfd):
     """A running notebook: its `variables`, and `run` for a cell. Whatever is checked in it, nothing is written."""
-    variables = {}
+    variables = {"__name__": "__main__"}
     monkeypatch.setattr("rlinfra.checks._notebook_namespace", lambda: variables)
 
     def run(source):

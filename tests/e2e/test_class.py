@@ -13,7 +13,10 @@ from rlinfra_autograder.feedback import summary_html, verdict_html
 from rlinfra_autograder.grade import grade
 from rlinfra_autograder.hidden import HiddenSet, hidden_set
 from rlinfra_autograder.judge import judge_function
+from rlinfra_autograder.sandbox.process import ChildSettings
+from rlinfra_autograder.sandbox.runner import SubprocessRunner
 from rlinfra_autograder.tasks import FunctionTask, load_tasks
+from tests.conftest import QUICK, STUDENT_PYTHON
 
 SEED = "a seed for the tests"
 NAMES = [topic.name for topic in TOPICS]
@@ -23,8 +26,9 @@ MISTAKEN = [student.id for student in STUDENTS.values() if student.mistakes]
 
 
 @pytest.fixture(scope="module")
-def graded(root, runner):
-    """Every submission of the class, graded."""
+def graded(root):
+    """Every submission of the class, graded; children are not measured here, which would make them slow."""
+    runner = SubprocessRunner(ChildSettings(STUDENT_PYTHON, QUICK))
 
     def one(student, topic):
         released = nbformat.read(root / "release" / topic / f"{topic}.ipynb", as_version=4)

@@ -2,11 +2,12 @@
 
 import html
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from rlinfra_autograder.feedback import points_text, verdict_html, verdict_text
+from rlinfra_autograder.feedback import points_text, summary_html, verdict_html, verdict_text
 from rlinfra_autograder.verdicts import CriterionVerdict, Verdict
 
 from .seen import VARIANTS, answer_of, by_name, verdict_on_answer
@@ -79,6 +80,48 @@ def test_every_text_of_a_verdict_is_escaped():
     page = verdict_html(verdict)
     assert "<script" not in page
     assert page.count(html.escape(SCRIPT)) == 5
+
+
+# --- the top of a graded notebook ---------------------------------------------------------------------------------
+
+FULL = Verdict("post_cost", 2, (CriterionVerdict("a few parcels", 2, 2, 6, 6),))
+UNMET = Verdict("box_cost", 2, (HALF.criteria[1], CriterionVerdict("boxes", 1, 0, 0, 1, "a wrong value")))
+
+
+def told(verdict):
+    """Return what the summary says of one task."""
+    return " ".join(as_read(summary_html([verdict], [])).split()).partition("what to know ")[2]
+
+
+def test_a_summary_adds_up_the_points_of_all_tasks():
+    assert "Result: 4 of 5 points judged" in as_read(summary_html([HALF, FULL], []))
+    assert "Result: 0 of 0 points judged" in as_read(summary_html([], []))
+
+
+def test_a_summary_tells_of_a_task_its_hint_else_its_remark_else_the_first_criterion_that_is_not_met():
+    assert told(HALF) == "parcel_cost 2 of 3 Who collects the parcels?"
+    assert told(replace(HALF, hint="")) == "parcel_cost 2 of 3 It is late."
+    assert told(UNMET) == "box_cost 0 of 2 Not met: no parcels (raises KeyError in line 3 of the cell)."
+    assert told(FULL) == "post_cost 2 of 2"
+
+
+def test_a_summary_lists_the_cells_that_were_stopped():
+    page = as_read(summary_html([FULL], ["while True:: stopped after 10 seconds", "exit(): ended the Python process"]))
+    assert "These cells were stopped" in page
+    assert "while True:: stopped after 10 seconds" in page
+    assert "exit(): ended the Python process" in page
+    assert "stopped" not in as_read(summary_html([FULL], []))
+
+
+def test_every_text_of_a_summary_is_escaped():
+    """A stopped cell is named by its first line, which the student wrote."""
+    verdict = Verdict(SCRIPT, 1, (CriterionVerdict(SCRIPT, 1, 0, 0, 1, SCRIPT),))
+    page = summary_html([verdict, replace(verdict, hint=SCRIPT), replace(verdict, remark=SCRIPT)], [SCRIPT])
+    assert "<script" not in page
+    assert page.count(html.escape(SCRIPT)) == 8
+
+
+# --- what a student can choose ------------------------------------------------------------------------------------
 
 
 class _Tags(HTMLParser):

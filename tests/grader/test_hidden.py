@@ -77,9 +77,10 @@ def test_the_expected_values_are_the_references_and_there_is_none_for_a_senseles
 
 def test_every_misconception_is_known_with_its_hint_on_one_line_and_what_it_does():
     hidden = HiddenSet(tiny.TASK, SECRET)
-    hint, outcomes = hidden.misconceptions[0]
+    hint, outcomes, rightness = hidden.misconceptions[0]
     assert hint == "Your value lacks exactly 5. Who collects the parcels?"
     assert [outcome.value for outcome in outcomes[1:]] == [140, 0, -70]
+    assert rightness == (False, False, False, False)
 
 
 def test_a_misconception_without_a_docstring_has_no_hint():

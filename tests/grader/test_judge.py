@@ -180,6 +180,19 @@ def test_right_values_and_wrong_refusals_bring_no_hint():
     assert verdict_on_parcels(senseless=-65).hint == ""
 
 
+def test_a_mistake_in_refusals_alone_is_told_where_the_very_same_ones_are_missing():
+    def unchecked(parcels, *, each):
+        """Your function sends a negative number of parcels. What does it cost to send -1?"""
+        return parcels * each + 5
+
+    hidden = HiddenSet(replace(tiny.TASK, misconceptions=(tiny.fee_forgotten, unchecked)), SEED)
+    right = [Observation(value) for value in hidden.expected[:3]]
+    assert judge_function(hidden, [*right, Observation(-65)]).hint == hint_of(unchecked)
+    assert judge_function(hidden, [*right, Observation(-66)]).hint == ""
+    assert judge_function(hidden, [*right, REFUSED]).hint == ""
+    assert judge_function(hidden, [right[0], right[1], Observation(6), Observation(-65)]).hint == ""
+
+
 MISCONCEPTIONS = [
     pytest.param(task, wrong, id=f"{task.name}-{wrong.__name__}") for task in FUNCTIONS for wrong in task.misconceptions
 ]
@@ -391,6 +404,35 @@ def test_an_answer_that_is_right_only_for_the_stated_id_earns_nothing_and_is_tol
     assert verdict.earned == 0
     assert f'right for the id "{other}"' in verdict.hint
     assert 'not for "ada"' in verdict.hint
+
+
+def half_a_stranger_to(task, student, field):
+    """Return a student whose answer agrees with that of another in one field alone."""
+    mine = answer_of(task, student)
+    for number in range(20_000):
+        theirs = answer_of(task, f"student-{number}")
+        if [name for name in task.fields if theirs[name] == mine[name]] == [field]:
+            return f"student-{number}"
+    raise AssertionError(f"nobody has the same {field}")
+
+
+def test_a_number_that_happens_to_be_right_for_both_ids_earns_nothing_in_anothers_answer():
+    task = next(task for task in VARIANTS if task.name == "kv_cache_variant")
+    other = half_a_stranger_to(task, "ada", "bytes_per_token")
+    verdict = verdict_on_answer(task, answer_of(task, other), typed=other)
+    assert verdict.earned == 0
+    assert f'right for the id "{other}"' in verdict.hint
+    honest = verdict_on_answer(task, answer_of(task, other), typed="ada")
+    assert (honest.earned, honest.hint) == (task.fields["bytes_per_token"].points, "")
+
+
+@pytest.mark.parametrize("task", VARIANTS, ids=by_name)
+def test_one_number_that_is_right_for_the_stated_id_makes_no_answer_to_its_problem(task):
+    other = stranger_to(task, "ada")
+    first = next(iter(task.fields))
+    answer = {**dict.fromkeys(task.fields, -1), first: answer_of(task, other)[first]}
+    verdict = verdict_on_answer(task, answer, typed=other)
+    assert (verdict.earned, verdict.hint) == (0, "")
 
 
 @pytest.mark.parametrize("task", VARIANTS, ids=by_name)

@@ -22,6 +22,7 @@ OTHER_UNITS = {
     "minutes": {"seconds": 60, "hours": 1 / 60},
     "hours": {"seconds": 3600, "minutes": 60},
     "percent": {"a fraction": 1e-2},
+    "%": {"a fraction": 1e-2},
     "of 1": {"percent": 1e2},
     "plain numbers": {"percent": 1e2},
 }

@@ -96,7 +96,7 @@ class Integer:
 
 @dataclass(frozen=True)
 class Number:
-    """A quantity: equal up to rounding, `|got - expected| <= max(relative * |expected|, absolute)`."""
+    """A quantity: equal up to rounding, `|got - expected| <= max(relative * max(|got|, |expected|), absolute)`."""
 
     relative: float = 1e-9
     absolute: float = 1e-12

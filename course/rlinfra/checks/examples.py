@@ -75,7 +75,7 @@ def _judge(task: TaskData, example: Example, observation: Observation) -> Row | 
             return Row(call, expected, show_value(observation.value))
         if raised.exception == "ValueError" and names_argument(raised.message, example.names):
             return None
-        return Row(call, expected, _raised_text(observation), raised=raised.exception != "ValueError")
+        return Row(call, expected, _raised_text(observation), raised=True)
     if raised is not None:
         return Row(call, show_value(example.expected), _raised_text(observation), raised=True)
     difference = task.accept.differs(observation.value, example.expected)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .data import TaskData
 
 
+HANDED_OUT = "your-id"  # what STUDENT says in a notebook as it is handed out
+
+
 def check_form(task: TaskData, value: object, namespace: Mapping[str, Any]) -> CheckResult:
     """Return the card of an answer: well formed, or what is not."""
     answer = decode(encode(value))
@@ -42,10 +45,16 @@ def _id_problem(task: TaskData, namespace: Mapping[str, Any]) -> str:
     if task.kind != "variant":
         return ""
     try:
-        normalised_id(namespace.get("STUDENT"))
+        stated = normalised_id(namespace.get("STUDENT"))
     except ValueError as error:
         return f"{error}. Set it in the first code cell."
+    if stated == HANDED_OUT:
+        return f'STUDENT is still "{HANDED_OUT}": these numbers belong to nobody. Set your id in the first code cell.'
     return ""
+
+
+def _bound(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
 def _range_problems(task: TaskData, answer: object) -> tuple[Row, ...]:
@@ -53,8 +62,8 @@ def _range_problems(task: TaskData, answer: object) -> tuple[Row, ...]:
         return ()
     return tuple(
         Row(
-            problem=f'"{name}" is {show_value(answer[name])}. No id leads outside {form.low:,g} to {form.high:,g} '
-            f"{form.unit}: is it in {form.unit}?"
+            problem=f'"{name}" is {show_value(answer[name])}. No id leads outside {_bound(form.low)} to '
+            f"{_bound(form.high)} {form.unit}: is it in {form.unit}?"
         )
         for name, form in task.fields
         if not form.low <= answer[name] <= form.high

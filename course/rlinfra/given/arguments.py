@@ -15,9 +15,12 @@ N = TypeVar("N", int, float)
 
 def require_count(name: str, value: int, *, minimum: int = 0) -> int:
     """Return `value` if it is an integer of at least `minimum`; a bool is no count, and neither is 3.0."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = None
+    if count is None or isinstance(value, bool):
         raise ValueError(f"{name} must be an integer, not {value!r}")
-    count = operator.index(value)
     if count < minimum:
         raise ValueError(f"{name} must be at least {minimum}, not {count}")
     return count
@@ -45,4 +48,6 @@ def require_fraction(name: str, value: float) -> float:
 
 
 def _is_finite_number(value: object) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return False
+    return isinstance(value, numbers.Integral) or math.isfinite(value)

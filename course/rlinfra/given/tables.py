@@ -23,7 +23,7 @@ def attempt(function: Callable[[], object]) -> object:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under column heads; numbers stand right, and large integers are grouped by thousands."""
+    """Rows under column heads; all columns but the first stand right, and large integers are grouped by thousands."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[object]]
@@ -31,16 +31,17 @@ class Table:
     def __repr__(self) -> str:
         lines = [[*self.heads], *[[_text(value) for value in row] for row in self.rows]]
         widths = [max(len(line[place]) for line in lines) for place in range(len(self.heads))]
-        return "\n".join(
-            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines
-        )
+        return "\n".join("  ".join(map(_aligned, range(len(line)), line, widths)).rstrip() for line in lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th scope='col' style='text-align:left'>{html.escape(name)}</th>" for name in self.heads)
+        head = "".join(
+            f"<th scope='col' style='text-align:{_side(place)}'>{html.escape(name)}</th>"
+            for place, name in enumerate(self.heads)
+        )
         body = "".join(
             "<tr>"
             + "".join(
-                f"<td style='text-align:{'left' if place == 0 else 'right'}'>{html.escape(_text(value))}</td>"
+                f"<td style='text-align:{_side(place)}'>{html.escape(_text(value))}</td>"
                 for place, value in enumerate(row)
             )
             + "</tr>"
@@ -52,6 +53,14 @@ class Table:
 def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
     """Return a table that a notebook shows."""
     return Table(heads, rows)
+
+
+def _side(place: int) -> str:
+    return "right" if place else "left"
+
+
+def _aligned(place: int, text: str, width: int) -> str:
+    return text.rjust(width) if place else text.ljust(width)
 
 
 def _text(value: object) -> str:
