@@ -44,9 +44,8 @@ def test_a_set_is_sent_to_the_grader_as_other():
 
 
 def test_the_line_of_an_exception_in_generated_code_is_the_cells():
-    f = cell(
-        "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass S:\n    x: int\n\n\ndef f():\n    s = S(1)\n    s.x = 2"
-    )
+    frozen = "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass S:\n    x: int\n\n\n"
+    f = cell(frozen + "def f():\n    s = S(1)\n    s.x = 2")
     assert observe(f, Call()).raised.line == 9
 
 
