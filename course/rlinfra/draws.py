@@ -24,7 +24,9 @@ class Draws:
 
     def _bits(self) -> int:
         self._count += 1
-        return int.from_bytes(hashlib.sha256(f"{self._key}\x1e{self._count}".encode()).digest()[:16], "big")
+        return int.from_bytes(
+            hashlib.sha256(f"{self._key}\x1e{self._count}".encode("utf-8", "surrogatepass")).digest()[:16], "big"
+        )
 
     def integer(self, low: int, high: int) -> int:
         """Return an integer from `low` to `high`, both included."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import nbformat
 import pytest
 
-from rlinfra_autograder.classroom import attempt_source, synthetic_class
+from rlinfra_autograder.classroom import attempt_source, mistaken_student, synthetic_class
 from rlinfra_autograder.tasks import load_tasks
 from tests.e2e.browser import SCREENSHOTS, TOKEN, chromium_page, jupyter_lab, run_all_cells
 from tests.e2e.course import BIN, copy_course, run
@@ -55,6 +55,7 @@ def test_the_formgrader_shows_the_points_of_a_graded_class(tmp_path):
     course = copy_course(tmp_path)
     run(course, "rlinfra-grade", "release", "memory")
     students = {student.id: student for student in synthetic_class()}
+    students["felix"] = mistaken_student("felix", "memory", "bytes_per_parameter", "master_forgotten")
     released = nbformat.read(course / "release" / "memory" / "memory.ipynb", as_version=4)
     for name in ("ada", "felix", "rosa"):
         path = course / "submitted" / name / "memory" / "memory.ipynb"

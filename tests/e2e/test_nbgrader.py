@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from rlinfra_autograder.classroom import solve_in_style, synthetic_class
+from rlinfra_autograder.classroom import mistaken_student, solve_in_style, synthetic_class
 from rlinfra_autograder.demo import read_result
 from rlinfra_autograder.hidden import DEMO_SEED, SEED_FILE
 from rlinfra_autograder.plugin import verified_runner
@@ -16,7 +16,10 @@ from rlinfra_autograder.tasks import load_tasks
 from tests.e2e.course import copy_course, run
 
 TOPIC = "kv-cache"
-STUDENTS = {student.id: student for student in synthetic_class()}
+STUDENTS = {student.id: student for student in synthetic_class()} | {
+    "grace": mistaken_student("grace", TOPIC, "kv_bytes_per_token", "keys_alone"),
+    "kira": mistaken_student("kira", TOPIC, "paged_kv_bytes", "total_rounded"),
+}
 HANDING_IN = ("ada", "kira", "grace", "wim", "vera", "udo")
 
 

@@ -123,3 +123,11 @@ def test_a_request_for_variables_reads_one_a_message():
     request = Request("answer", read=("answer", "STUDENT"))
     assert len(request) == 2
     assert [request.message(place) for place in range(2)] == [{"read": "answer"}, {"read": "STUDENT"}]
+
+
+@pytest.mark.parametrize(
+    "value", [10**400, {"a": [1 << 513]}, json.loads("[" * 600 + "]" * 600)], ids=["wide", "inside", "deep"]
+)
+def test_what_no_honest_child_sends_is_refused(value):
+    with pytest.raises(ValueError, match="too"):
+        parse_observation({"value": value})

@@ -185,6 +185,13 @@ def _delete_checks(notebook: Any) -> None:
     notebook.cells[3].source += "\n# my notes: ask about this in the tutorial"
 
 
+def mistaken_student(name: str, topic: str, task_name: str, mistake: str) -> Student:
+    """Return a student who is flawless but for one mistake, known by the name of the attempt."""
+    task = next(task for task in _functions(topic) if task.name == task_name)
+    wrong = next(wrong for wrong in task.misconceptions if wrong.__name__ == mistake)
+    return Student(name, f"mistake in {task_name}", solve_in_style(0), {task_name: wrong})
+
+
 def _mistakes(number: int) -> dict[str, Callable[..., Any]]:
     """Return the one mistake of the mistaken student of that number: topics in turn, and tasks in turn within them."""
     topic = TOPICS[number % len(TOPICS)].name

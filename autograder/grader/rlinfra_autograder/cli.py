@@ -23,6 +23,11 @@ def main() -> None:
     """Release, audit and grade the rlinfra course."""
 
 
+def _console() -> Console:
+    """Return a console that is wide enough for the tables where there is no terminal."""
+    return Console(width=None if sys.stdout.isatty() else 150)
+
+
 def _chosen(topics: list[str] | None) -> list[str]:
     try:
         return [find_topic(name).name for name in topics or [topic.name for topic in TOPICS]]
@@ -78,7 +83,7 @@ def audit(
         )
         shares = [f"{part}/{whole}" if whole else "" for part, whole in counts]
         table.add_row(report.task, *shares, str(report.equivalent or ""), f"{report.free_points:g}")
-    console = Console()
+    console = _console()
     console.print(table)
     console.print(
         "told: misconceptions told from the right answer by the hidden cases; by examples: also by the public ones.\n"
@@ -100,7 +105,7 @@ def demo(course: Course = Path()) -> None:
     from .demo import DemoError, run_demo
 
     try:
-        run_demo(course.resolve(), Console(width=None if sys.stdout.isatty() else 150))
+        run_demo(course.resolve(), _console())
     except DemoError as error:
         typer.echo(str(error), err=True)
         sys.exit(1)

@@ -136,13 +136,15 @@ def _hint(hidden: HiddenSet, outcomes: Sequence[Outcome], rightness: Sequence[bo
     """
     wrong = [place for place, right in enumerate(rightness) if not right]
     values = [place for place in wrong if hidden.cases[place][1].names is None]
-    for hint, theirs, their_rightness in hidden.misconceptions:
-        if not values and list(their_rightness) != list(rightness):
-            continue
-        pairs = [(outcomes[place], theirs[place]) for place in values or wrong]
-        if pairs and all(_did_the_same(hidden, mine, yours) for mine, yours in pairs):
+    explaining = [
+        (hint, [place for place, right in enumerate(their_rightness) if not right])
+        for hint, theirs, their_rightness in hidden.misconceptions
+        if wrong and all(_did_the_same(hidden, outcomes[place], theirs[place]) for place in values or wrong)
+    ]
+    for hint, their_wrong in explaining:  # best: wrong in these very cases and in no others
+        if [place for place in their_wrong if not values or hidden.cases[place][1].names is None] == (values or wrong):
             return hint
-    return ""
+    return explaining[0][0] if explaining and values else ""
 
 
 def _did_the_same(hidden: HiddenSet, mine: Outcome, yours: Observation) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlinfra.observe import Call, Observation, Raised
-from rlinfra.wire import Other, decode
+from rlinfra.wire import MAX_DEPTH, MAX_INTEGER_BITS, Other, decode
 
 MISSING, NOT_CALLABLE, NOT_REACHED, OBSERVED = "missing", "not callable", "not reached", "observed"
 _LARGEST_LINE = 10_000
@@ -58,6 +58,7 @@ def parse_observation(data: Any) -> Observation:
     Names that were chosen in that process do not get through: an exception is known by a built-in name, an object
     without a plain form is "an object".
     """
+    _refuse_unbounded(data)
     match data:
         case {"value": value, **rest} if not rest:
             return Observation(value=_anonymous(decode(value)))
@@ -72,11 +73,24 @@ def parse_observation(data: Any) -> Observation:
     raise ValueError("not an observation")
 
 
+def _refuse_unbounded(data: Any) -> None:
+    """Raise `ValueError` for what no honest child sends: deeper or larger than the wire allows."""
+    level, depth = [data], 0
+    while level:
+        depth += 1
+        if depth > 2 * MAX_DEPTH + 4:  # a dictionary with other than text keys takes two levels
+            raise ValueError("nested too deeply")
+        if any(type(item) is int and item.bit_length() > MAX_INTEGER_BITS for item in level):
+            raise ValueError("an integer of too many bits")
+        nested = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, (dict, list))]
+        level = [child for children in nested for child in children]
+
+
 def _anonymous(value: object) -> object:
     if isinstance(value, Other):
         return Other("an object")
     if isinstance(value, list):
         return [_anonymous(item) for item in value]
     if isinstance(value, dict):
-        return {key: _anonymous(item) for key, item in value.items()}
+        return {_anonymous(key): _anonymous(item) for key, item in value.items()}
     return value

@@ -75,13 +75,13 @@ def write_release(root: Path, topics: Iterable[str]) -> None:
 def stale(root: Path, topics: Iterable[str]) -> list[str]:
     """Return what is wrong with what is committed: lint, stale check data, a stale release."""
     problems = []
-    for topic in topics:
-        problems += lint_topic(root, topic)
-        path = data_path(root, topic)
-        if not path.is_file() or path.read_text(encoding="utf-8") != check_data(topic):
-            problems.append(f"{path.relative_to(root)} is stale")
-        with tempfile.TemporaryDirectory() as folder:
-            api = nbgrader_api(course_config(root, release_directory=folder, db_url=f"sqlite:///{folder}/gradebook.db"))
+    with tempfile.TemporaryDirectory() as folder:
+        api = nbgrader_api(course_config(root, release_directory=folder, db_url=f"sqlite:///{folder}/gradebook.db"))
+        for topic in topics:
+            problems += lint_topic(root, topic)
+            path = data_path(root, topic)
+            if not path.is_file() or path.read_text(encoding="utf-8") != check_data(topic):
+                problems.append(f"{path.relative_to(root)} is stale")
             _generate(api, topic)
             fresh, committed = notebook_path(Path(folder), topic), notebook_path(root / "release", topic)
             if not committed.is_file() or not filecmp.cmp(fresh, committed, shallow=False):
