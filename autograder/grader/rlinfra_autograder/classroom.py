@@ -30,7 +30,8 @@ class Student:
     """One student of the class.
 
     `solve` gives the source of each solution cell, or None to leave it blank. `mistakes` are the misconceptions by
-    task, `edit` is what the student did to the notebook by hand, `states_id` the id that the notebook states.
+    task, `edit` is what the student did to the notebook by hand, `states_id` the id that the notebook states, `writes`
+    whether questions in words are answered.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Student:
     mistakes: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     edit: Edit | None = None
     states_id: str | None = None
+    writes: bool = True
 
     def submission(self, released: Any, topic: str) -> Any:
         """Return the notebook that this student hands in for a topic."""
@@ -51,6 +53,9 @@ class Student:
             source = attempt_source(mistake, task) if mistake else self.solve(task, stated)
             if source is not None:
                 cells[f"{task.name}-code"].source = source
+        for cell in _graded(notebook):
+            if self.writes and cell.cell_type == "markdown":
+                cell.source = f"An answer of {self.id}'s in a few sentences, for an assistant to read."
         if self.edit is not None:
             self.edit(notebook)
         return notebook
@@ -214,13 +219,15 @@ def synthetic_class() -> tuple[Student, ...]:
             for number, name in enumerate(mistaken)
             for task, wrong in _mistakes(number).items()
         ),
-        Student("paul", "first half, then a cell that does not parse", _half),
-        Student("quinn", "every other task", _every_other),
-        Student("rosa", "blank", _blank),
+        Student("paul", "first half, then a cell that does not parse", _half, writes=False),
+        Student("quinn", "every other task", _every_other, writes=False),
+        Student("rosa", "blank", _blank, writes=False),
         Student("sven", "two functions end the Python process", _with(_EXITS, _SEGFAULTS)),
         Student("tara", "two functions never return", _with(_LOOPS, _LOOPS_FOR_EVER)),
         Student("udo", "prints, stores and raises its arguments", _with(_STORES, _NAMES_A_CLASS)),
-        Student("vera", "overwrote the checks with full marks, nothing written", _blank, edit=_edit_checks),
+        Student(
+            "vera", "overwrote the checks with full marks, nothing written", _blank, edit=_edit_checks, writes=False
+        ),
         Student("wim", "flawless, but deleted every other check", flawless, edit=_delete_checks),
         Student("xenia", "variants solved for another's id", flawless, states_id="ada"),
     )

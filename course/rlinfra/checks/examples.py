@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .data import Example, TaskData
 
-MAX_SECONDS = 3.0
+MAX_SECONDS = 2.0
 
 
 class _StillRunningError(KeyboardInterrupt):

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 class Limits:
     """Every limit, in its unit; they are part of what made a grade."""
 
-    cell_cpu_seconds: float = 10.0
-    call_cpu_seconds: float = 2.0
-    notebook_cpu_seconds: float = 90.0
+    cell_cpu_seconds: float = 5.0
+    call_cpu_seconds: float = 1.0
+    notebook_cpu_seconds: float = 60.0
     wall_factor: float = 4.0
-    grace_seconds: float = 1.0
+    grace_seconds: float = 0.5
     memory_bytes: int = 2 << 30
     file_bytes: int = 32 << 20
     output_bytes: int = 1 << 20
