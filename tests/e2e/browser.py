@@ -46,6 +46,9 @@ def jupyter_lab(jupyter: Path, folder: Path) -> Iterator[str]:
     address = f"http://127.0.0.1:{port}"
     path = f"{jupyter.parent}{os.pathsep}{os.environ['PATH']}"
     home = {"HOME": str(folder), "JUPYTER_CONFIG_DIR": str(folder / ".jupyter"), "PATH": path}
+    news = folder / ".jupyter" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
+    news.mkdir(parents=True, exist_ok=True)
+    (news / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
     log = (folder / "jupyter.log").open("w")
     server = subprocess.Popen(
         [

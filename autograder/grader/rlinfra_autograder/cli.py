@@ -25,7 +25,7 @@ def main() -> None:
 
 def _console() -> Console:
     """Return a console that is wide enough for the tables where there is no terminal."""
-    return Console(width=None if sys.stdout.isatty() else 150)
+    return Console(width=None if sys.stdout.isatty() else 165)
 
 
 def _chosen(topics: list[str] | None) -> list[str]:

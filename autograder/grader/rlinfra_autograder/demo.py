@@ -252,21 +252,32 @@ def _show(
     students: tuple[Student, ...], topics: list[str], results: dict[tuple[str, str], Result], console: Console
 ) -> None:
     """Print the table: a row a student, a column a topic, what was handed in and what the grading found."""
-    table = Table(title="The class")
-    table.add_column("student", no_wrap=True, min_width=7)
+    table = Table(title="The class", title_justify="left")
+    table.add_column("student", width=7)
     for topic in topics:
         most = points_text(results[students[0].id, topic].max_score)
-        table.add_column(f"{topic}\nof {most}", justify="right", no_wrap=True, min_width=max(len(topic), 6))
-    table.add_column("handed in\n[dim]what the grading found first[/dim]", no_wrap=True, min_width=30)
+        table.add_column(f"{topic}\nof {most}", justify="right", width=max(len(topic), 5))
+    taken = sum(int(column.width or 0) + 3 for column in table.columns) + 4
+    room = max(console.width - taken, 20)
+    table.add_column("handed in\n[dim]what the grading found first[/dim]", width=room)
     for student in students:
         mine = [results[student.id, topic] for topic in topics]
         remarks = [remark for result in mine for remark in result.remarks]
         more = f" (+{len(remarks) - 1})" if len(remarks) > 1 else ""
-        lines = [student.story, *(f"[dim]{escape(remark)}[/dim]" for remark in remarks[:1])]
+        lines = [
+            _cut(student.story, room),
+            *(f"[dim]{escape(_cut(remarks[0], room, more))}[/dim]" for _ in remarks[:1]),
+        ]
         points = [points_text(result.score) + ("*" if result.to_mark else "") for result in mine]
-        table.add_row(student.id, *points, "\n".join([lines[0] + more, *lines[1:]]))
+        table.add_row(student.id, *points, "\n".join(lines))
     console.print(table)
     if any(result.to_mark for result in results.values()):
         console.print(
             "* and a question in the student's own words, to be marked by hand", highlight=False, markup=False
         )
+
+
+def _cut(text: str, room: int, more: str = "") -> str:
+    """Return as much of a text as has room on a line, with `more` behind it."""
+    left = room - len(more)
+    return (text if len(text) <= left else f"{text[: left - 1]}…") + more
