@@ -32,9 +32,9 @@ release: install
 
 # Notebooks to work on are copies: nothing that is there already is overwritten.
 lab: install
-	mkdir -p work
-	cp -Rn release/. work/
-	cd work && ../$(STUDENT)/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
+	mkdir -p notebooks
+	cp -Rn release/. notebooks/
+	cd notebooks && ../$(STUDENT)/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # The formgrader needs JupyterLab's login: it opens from the menu Nbgrader.
 formgrader: install

@@ -97,7 +97,7 @@ def test_a_snapshot_that_json_cannot_hold_is_refused_with_a_reason(state):
 
 
 def test_a_snapshot_of_many_megabytes_is_refused():
-    with pytest.raises(ValueError, match=r"at most 4,000,000 characters of JSON"):
+    with pytest.raises(ValueError, match=r"at most 400,000 characters of JSON"):
         handed_over(lambda loop: "x" * 5_000_000)
 
 

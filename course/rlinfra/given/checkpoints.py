@@ -6,7 +6,6 @@ stream Python guarantees, and it adds up floats one by one, since Python 3.12 ch
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from functools import cache
@@ -14,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..draws import Draws
 from ..variants import Variant
+from .handover import in_pieces, loaded, saved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 CHECKPOINT_PARTS = (
     "weights",
@@ -35,8 +35,6 @@ CHECKPOINT_PARTS = (
 )
 
 _PROMPTS = ((1.0, 0.5), (0.5, -1.0), (-0.75, 0.25), (0.25, 1.25))
-_PIECE = 4_000
-_MOST_TEXT = 4_000_000
 
 
 def example_manifest() -> dict[str, Any]:
@@ -163,45 +161,17 @@ def _dot(weights: Sequence[float], features: Sequence[float]) -> float:
 
 
 def run_and_snapshot(namespace: Mapping[str, Any], before: Mapping[str, Any]) -> list[str]:
-    """Run a new loop with `before["seed"]` through `before["events"]`; return the notebook's snapshot of it.
-
-    The snapshot is handed over as JSON text, cut into pieces. Raises `TypeError` where JSON cannot hold it,
-    `ValueError` where it is too long, `NotImplementedError` where there is none.
-    """
+    """Run a new loop with `before["seed"]` through `before["events"]`; return the notebook's snapshot, in pieces."""
     loop = ToyLoop(before["seed"])
     loop.run(before["events"])
-    state = _function(namespace, "snapshot")(loop)
-    if state is None:
-        raise NotImplementedError("snapshot returns nothing: is it written yet?")
-    try:
-        text = json.dumps(state, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"snapshot must return what JSON can hold: {error}") from error
-    if len(text) > _MOST_TEXT:
-        raise ValueError(f"snapshot must take at most {_MOST_TEXT:,} characters of JSON, not {len(text):,}")
-    return [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
+    return in_pieces(saved(namespace, "snapshot", loop))
 
 
 def restore_and_run(
     namespace: Mapping[str, Any], pieces: Sequence[str], after: Sequence[Mapping[str, Any]]
 ) -> dict[str, list[dict[str, Any]]]:
-    """Restore a loop from a snapshot's JSON with the notebook's function; return its control batch, `run(after)`.
-
-    Raises `TypeError` where what comes back is no loop, `NotImplementedError` where nothing does.
-    """
-    loop = _function(namespace, "restore")(json.loads("".join(pieces)))
-    if loop is None:
-        raise NotImplementedError("restore returns nothing: is it written yet?")
-    if not isinstance(loop, ToyLoop):
-        raise TypeError(f"restore must return a ToyLoop, not a value of type {type(loop).__name__}")
-    return loop.run(after)
-
-
-def _function(namespace: Mapping[str, Any], name: str) -> Callable[..., Any]:
-    if name not in namespace:
-        raise NameError(f"the notebook has no function {name} at this point")
-    function: Callable[..., Any] = namespace[name]
-    return function
+    """Restore a loop from a snapshot with the notebook's function; return its control batch, `run(after)`."""
+    return loaded(namespace, "restore", pieces, ToyLoop).run(after)
 
 
 # --- the variant -------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ All measurements are made up for the course, to show mechanisms. They are no ben
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from ..draws import Draws
 from ..variants import Variant
 from .arguments import require_count
+from .handover import in_pieces, loaded, saved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 PROFILES = ("smoke", "full", "real-model")
-_PIECE = 4_000
-_MOST_TEXT = 400_000
 
 
 def run_profile() -> str:
@@ -186,49 +184,19 @@ class DispatchLoop:
 def run_and_save(namespace: Mapping[str, Any], before: Sequence[Sequence[Any]]) -> list[str]:
     """Run a new loop through events, saving with the notebook's `save_loop` at the start and after each of them.
 
-    What was saved last is handed over as JSON text, cut into pieces. Raises `TypeError` where JSON cannot hold it,
-    `ValueError` where it is too long, `NotImplementedError` where there is none.
+    Return what was saved last, in pieces.
     """
-    save = _function(namespace, "save_loop")
     loop = DispatchLoop()
-    text = _saved(save, loop)
+    text = saved(namespace, "save_loop", loop)
     for event in before:
         loop.run([event])
-        text = _saved(save, loop)
-    return [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]
-
-
-def _saved(save: Callable[[DispatchLoop], object], loop: DispatchLoop) -> str:
-    state = save(loop)
-    if state is None:
-        raise NotImplementedError("save_loop returns nothing: is it written yet?")
-    try:
-        text = json.dumps(state, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"save_loop must return what JSON can hold: {error}") from error
-    if len(text) > _MOST_TEXT:
-        raise ValueError(f"save_loop must take at most {_MOST_TEXT:,} characters of JSON, not {len(text):,}")
-    return text
+        text = saved(namespace, "save_loop", loop)
+    return in_pieces(text)
 
 
 def load_and_run(namespace: Mapping[str, Any], pieces: Sequence[str], after: Sequence[Sequence[Any]]) -> list[str]:
-    """Load a loop from what was saved with the notebook's `load_loop`; return what it does in the events after that.
-
-    Raises `TypeError` where what comes back is no loop, `NotImplementedError` where nothing does.
-    """
-    loop = _function(namespace, "load_loop")(json.loads("".join(pieces)))
-    if loop is None:
-        raise NotImplementedError("load_loop returns nothing: is it written yet?")
-    if not isinstance(loop, DispatchLoop):
-        raise TypeError(f"load_loop must return a DispatchLoop, not a value of type {type(loop).__name__}")
-    return loop.run(after)
-
-
-def _function(namespace: Mapping[str, Any], name: str) -> Callable[..., Any]:
-    if name not in namespace:
-        raise NameError(f"the notebook has no function {name} at this point")
-    function: Callable[..., Any] = namespace[name]
-    return function
+    """Load a loop from what was saved with the notebook's `load_loop`; return what it does in the events after that."""
+    return loaded(namespace, "load_loop", pieces, DispatchLoop).run(after)
 
 
 # --- the variant -------------------------------------------------------------------------------------------------
