@@ -136,6 +136,8 @@ def test_an_equivalent_mutant_is_counted_apart_and_need_not_be_killed():
     )
     report = audit_task(weak, 2)
     assert (report.mutants, report.killed, report.equivalent, report.survivors) == (8, 8, 1, [])
+    (equivalent,) = report.equivalents
+    assert equivalent.endswith("parcels * each → parcels + each (in our cases)")
 
 
 def test_a_mutant_that_never_returns_is_told(monkeypatch):

@@ -45,6 +45,7 @@ class TaskAudit:
     mutants: int = 0
     killed: int = 0
     equivalent: int = 0
+    equivalents: list[str] = field(default_factory=list)
     survivors: list[str] = field(default_factory=list)
     free_points: float = 0.0
     faults: list[str] = field(default_factory=list)
@@ -113,10 +114,10 @@ def _audit_mutants(task: FunctionTask, sets: list[HiddenSet], report: TaskAudit)
     mutants = mutants_of(task.reference, validation=validation)
     known = dict(task.equivalent_mutants)
     for mutant in mutants:
-        where = mutant.description.replace(f"line {mutant.description.split('line ')[1].split(':')[0]}: ", "")
-        if where in known:
+        if mutant.change in known:
             report.equivalent += 1
-            known[where] = ""
+            report.equivalents.append(f"{mutant.description} ({task.equivalent_mutants[mutant.change]})")
+            known[mutant.change] = ""
             continue
         report.mutants += 1
         if all(_killed(task, hidden, mutant.function) for hidden in sets):

@@ -91,7 +91,8 @@ def audit(
         "equiv.: mutants that no case can notice. free: points that a constant or an always-raising function earns."
     )
     faults = [f"{report.task}: {fault}" for report in reports for fault in report.faults]
-    lines = [f"survives: {survivor}" for report in reports for survivor in report.survivors]
+    lines = [f"equivalent: {mutant}" for report in reports for mutant in report.equivalents]
+    lines += [f"survives: {survivor}" for report in reports for survivor in report.survivors]
     for line in [*lines, *(f"FAULT {fault}" for fault in faults)]:
         console.print(line, markup=False, highlight=False)
     mutants, killed = sum(report.mutants for report in reports), sum(report.killed for report in reports)

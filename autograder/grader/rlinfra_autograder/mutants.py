@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import re
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,11 @@ class Mutant:
 
     description: str
     function: Callable[..., Any]
+
+    @property
+    def change(self) -> str:
+        """The description without the line, which moves: by this a task lists an equivalent mutant."""
+        return re.sub(r": line \d+: ", ": ", self.description, count=1)
 
 
 def mutants_of(reference: Callable[..., Any], *, validation: bool) -> list[Mutant]:
