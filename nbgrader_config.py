@@ -4,7 +4,12 @@ Our preprocessors are named as strings and none of our packages is imported, so 
 `nbgrader generate_assignment` work where the staff packages are not installed.
 """
 
+import warnings
 from pathlib import Path
+
+# nbgrader 0.9.6 under SQLAlchemy 2.1 and nbformat 5.11 warns at every step of what is no concern of its user
+warnings.filterwarnings("ignore", message="Object of type <Submitted")
+warnings.filterwarnings("ignore", message="Cell is missing an id field")
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821
 
