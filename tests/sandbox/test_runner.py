@@ -94,9 +94,16 @@ def test_memory_beyond_the_limit_is_an_error_in_its_cell(runner):
 
 def test_a_flood_of_output_is_cut(runner):
     flood, after = shown(runner, "for _ in range(200): print('x' * 100_000)", "1")
-    assert len(text_of(flood)) < 2 * runner.limits.output_bytes
+    assert len(text_of(flood)) < 2 * runner.limits.cell_output_bytes
     assert "output cut here" in text_of(flood)
     assert after.execution_count == 2
+
+
+def test_a_loop_that_prints_for_ever_costs_only_its_cell(runner):
+    before, flood, after = shown(runner, "number = 41", "while True: print('x' * 1000)", "print(number + 1)")
+    assert flood.fault == "stopped after 1 seconds"
+    assert not before.fault
+    assert text_of(after) == "42\n"
 
 
 def test_a_check_observes_the_function_at_its_place(runner):

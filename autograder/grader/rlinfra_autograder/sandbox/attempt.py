@@ -78,6 +78,7 @@ class Attempt:
         self._settings = settings
         self._limits = settings.limits
         self._sources = cells
+        self._places = {place for place, _ in cells}
         self._requests = requests
         self._plan = plan
         self._place: int | None = None
@@ -85,7 +86,7 @@ class Attempt:
         self._interrupted = False
         self._outcomes: dict[int, list[Outcome]] = {}
         self._status: dict[int, str] = {}
-        self._log = OutputLog(settings.limits.output_bytes)
+        self._log = OutputLog(settings.limits.cell_output_bytes)
         self.cells: dict[int, CellRun] = {}
 
     def probed_at(self, place: int) -> Probed:
@@ -105,15 +106,15 @@ class Attempt:
         with ChildProcess(self._settings, order) as child:
             clock = Clock(child, START_SECONDS, self._limits)
             while True:
+                if clock.over():  # also while messages pour in: a loop may print for ever
+                    if self._interrupted or self._place is None:
+                        return self._give_up("time")
+                    self._interrupted = True
+                    child.interrupt()
+                    clock = Clock(child, self._limits.grace_seconds, self._limits)
                 try:
                     message = child.message_within(_POLL_SECONDS)
                 except TimeoutError:
-                    if clock.over():
-                        if self._interrupted or self._place is None:
-                            return self._give_up("time")
-                        self._interrupted = True
-                        child.interrupt()
-                        clock = Clock(child, self._limits.grace_seconds, self._limits)
                     continue
                 if message is None:
                     return self._give_up("died")
@@ -131,7 +132,7 @@ class Attempt:
     def _handle(self, message: dict[str, Any], child: ChildProcess) -> bool:
         """Act on a message; return whether it starts a new step of the clock."""
         match message:
-            case {"begin": int(place)}:
+            case {"begin": int(place)} if place in self._places:
                 self._place, self._interrupted = place, False
                 self.cells[place] = CellRun()
             case {"end": int(place), "count": int(count)} if place == self._place:

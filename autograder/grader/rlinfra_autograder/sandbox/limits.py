@@ -16,7 +16,7 @@ class Limits:
     grace_seconds: float = 0.5
     memory_bytes: int = 2 << 30
     file_bytes: int = 32 << 20
-    output_bytes: int = 1 << 20
+    cell_output_bytes: int = 1 << 18
     faults_per_check: int = 2
     faults_per_notebook: int = 8
 

@@ -11,9 +11,10 @@ _KINDS = ("stream", "display_data", "execute_result", "error")
 
 
 class OutputLog:
-    """The outputs of a run; `take` hands out those of the cell that ends."""
+    """The outputs of a run, so many bytes a cell at most; `take` hands out those of the cell that ends."""
 
     def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
         self._room = most_bytes
         self._outputs: list[Any] = []
         self._clear_next = False
@@ -22,6 +23,7 @@ class OutputLog:
     def take(self) -> list[Any]:
         """Return the outputs since the last call."""
         outputs, self._outputs = self._outputs, []
+        self._room = self._most_bytes
         self._clear_next = False
         return outputs
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from typing import Any
 
@@ -23,9 +24,14 @@ class Pipes:
         self._out = os.fdopen(write, "w", encoding="utf-8", newline="\n")
 
     def send(self, **message: Any) -> None:
-        """Send a message."""
-        self._out.write(json.dumps(message, allow_nan=False) + "\n")
-        self._out.flush()
+        """Send a message whole: the parent's interrupt waits until it is sent."""
+        text = json.dumps(message, allow_nan=False) + "\n"
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._out.write(text)
+            self._out.flush()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
     def receive(self) -> Any:
         """Wait for a message; the end of the parent ends the child."""
