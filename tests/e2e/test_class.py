@@ -127,7 +127,7 @@ def test_nothing_of_a_hidden_case_is_in_what_a_curious_student_gets_back(graded,
     secrets = {text for task in load_tasks(topic) if isinstance(task, FunctionTask) for text in _telling(task)}
     assert secrets
     curious, public = (_page(graded[student, topic]) for student in ("udo", "ada"))
-    shown = {repr(value) for task in load_tasks(topic) for value in _public_numbers(task)}
+    shown = {text for task in load_tasks(topic) for text in _public_parts(task)}
     assert not [secret for secret in secrets - shown if _stands_in(secret, curious) and not _stands_in(secret, public)]
 
 
@@ -143,28 +143,30 @@ def _page(result):
     )
 
 
-def _numbers(value):
-    """Yield the numbers that a value holds."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _numbers(item)
-    elif isinstance(value, (int, float)):
-        yield value
-
-
-def _public_numbers(task):
-    """Yield the numbers of a task's public examples."""
-    for example in getattr(task, "examples", ()):
-        yield from _numbers([list(example.call.args), dict(example.call.kwargs)])
+def _public_parts(task):
+    """Return the same of a task's public examples."""
+    calls = [example.call for example in getattr(task, "examples", ())]
+    return {text for call in calls for text in _telling_parts([*call.args, *call.kwargs.values()])}
 
 
 def _telling(task):
-    """Yield the long numbers of a task's hidden arguments: ones that do not stand in a page by chance."""
+    """Yield what of a task's hidden arguments does not stand in a page by chance: long numbers, and whole lists.
+
+    Single short numbers do: the notebooks' own tables hold thousands.
+    """
     for _, case in HiddenSet(task, SEED).cases:
-        numbers = _numbers([list(case.call.args), dict(case.call.kwargs)])
-        yield from (repr(number) for number in numbers if len(repr(number)) >= 6)
+        yield from _telling_parts([*case.call.args, *case.call.kwargs.values()])
+
+
+def _telling_parts(values):
+    for value in values:
+        if isinstance(value, (int, float)) and len(repr(value)) >= (9 if isinstance(value, int) else 12):
+            yield repr(value)
+        elif isinstance(value, (dict, list, tuple)):
+            parts = list(value.values() if isinstance(value, dict) else value)
+            if len(set(map(repr, parts))) >= 3 and len(repr(value)) >= 24:
+                yield repr(value)
+            yield from _telling_parts(parts)
 
 
 def test_the_same_inputs_give_the_same_grade(graded, root, runner):
