@@ -40,7 +40,7 @@ def verdict_html(verdict: Verdict) -> str:
 
 
 def summary_html(verdicts: Sequence[Verdict], faults: Sequence[str], *, confined: bool = True) -> str:
-    """Return what stands at the top of a graded notebook: a row a task, which cells were stopped, and whether confined."""
+    """Return the top of a graded notebook: a row a task, cells that were stopped, whether it was confined."""
     rows = "".join(
         f"<tr><td style='{_CELL}'><code>{html.escape(verdict.task)}</code></td>"
         f"<td style='{_CELL}'>{points_text(verdict.earned)} of {points_text(verdict.points)}</td>"
