@@ -19,6 +19,8 @@ from IPython.core.error import StdinNotImplementedError
 from IPython.core.history import HistoryManager
 from IPython.core.interactiveshell import InteractiveShell
 
+_PIECE = 1 << 16  # characters of a stream that go into one message
+
 
 class _Stream(io.TextIOBase):
     """Standard output or error: text is kept until the other stream is written to, or a cell ends."""
@@ -55,7 +57,8 @@ class _Stream(io.TextIOBase):
             text = "".join(self._parts)
             self._parts.clear()
             self._size = 0
-            self._shell.emit(output_type="stream", name=self._name, text=text)
+            for begin in range(0, len(text), _PIECE):
+                self._shell.emit(output_type="stream", name=self._name, text=text[begin : begin + _PIECE])
 
 
 class _Publisher(DisplayPublisher):

@@ -55,7 +55,10 @@ def warm_up() -> Shell:
 
 
 def _learned(shell: Shell) -> list[str]:
-    """Return the modules that typical cells import, by running them in a fork."""
+    """Return the modules that typical cells import, by running them in a fork.
+
+    Without private ones: an accelerator such as `_asyncio` has to be imported by the module that it belongs to.
+    """
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -64,7 +67,7 @@ def _learned(shell: Shell) -> list[str]:
         for place, source in enumerate(_TYPICAL_CELLS):
             shell.run(source, place)
         with os.fdopen(write, "w") as pipe:
-            json.dump(sorted(set(sys.modules) - before - {"__main__"}), pipe)
+            json.dump(sorted(name for name in set(sys.modules) - before if not name.startswith("_")), pipe)
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as pipe:
