@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from rlinfra.checks import set_probe
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 def run_cells(order: dict[str, Any], shell: Shell, channel: Channel) -> None:
     """Run `order["cells"]`, pairs of a place and a source; with `order["judged"]`, every check asks the parent."""
     shell.send = channel.send
+    shell.user_ns["_dh"][:] = [os.getcwd()]  # noqa: PTH109 - where `%cd` comes from
     if order["judged"]:
         set_probe(_Probe(channel))
     for place, source in order["cells"]:

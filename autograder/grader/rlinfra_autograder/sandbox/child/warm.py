@@ -55,10 +55,7 @@ def warm_up() -> Shell:
 
 
 def _learned(shell: Shell) -> list[str]:
-    """Return the modules that typical cells import, by running them in a fork.
-
-    Without private ones: an accelerator such as `_asyncio` has to be imported by the module that it belongs to.
-    """
+    """Return the modules that typical cells import, by running them in a fork."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -67,7 +64,8 @@ def _learned(shell: Shell) -> list[str]:
         for place, source in enumerate(_TYPICAL_CELLS):
             shell.run(source, place)
         with os.fdopen(write, "w") as pipe:
-            json.dump(sorted(name for name in set(sys.modules) - before if not name.startswith("_")), pipe)
+            # in the order of their import: a module in C may break when it comes before its package (_asyncio does)
+            json.dump([name for name in sys.modules if name not in before], pipe)
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as pipe:
