@@ -136,7 +136,7 @@ TEX = {
     "raised output": displayed({"text/latex": r"$\smash{\raise 9em{\text{10 of 10}}}$"}),
     "row that goes up": displayed({"text/latex": r"$$\begin{array}{c}a\\[-99em] 10 of 10\end{array}$$"}),
 }
-MACROS = re.compile(r"\\(?:href|style|cssId|class|require|bbox|let|renewcommand|raise|smash|\\\[-)")
+MACROS = re.compile(r"\\(?:href|style|cssId|class|require|bbox|let|renewcommand|raise|smash|\\\[-9)")
 HARMFUL = ["script", "style", "iframe", "form", "svg", "math", "link", "meta", "object", "embed", "plaintext"]
 LINKING = {"src", "href", "srcset", "action", "formaction", "data", "poster", "background"}
 NBGRADER = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader"
@@ -188,7 +188,7 @@ def harm(page):
         comment.extract()
     soup.smooth()  # MathJax too reads over wbr and comments
     after = soup.find("p", string="after it")
-    return found + MACROS.findall(soup.get_text()), [tag.name for tag in after.parents] if after else None
+    return found + MACROS.findall(soup.get_text("\n")), [tag.name for tag in after.parents] if after else None
 
 
 def innocent(cell):
@@ -475,6 +475,15 @@ def test_the_courses_own_texts_come_back_as_they_were():
     assert [text for text in texts if clean_markdown(text) != text] == []
 
 
+MORE_THAN_TYPESET = "url unicode data htmlId includegraphics mmlToken toggle mathtip enclose csname ce pu def gdef"
+DEFINING = "let newcommand newenvironment DeclareMathOperator Newextarrow"
+
+
+@pytest.mark.parametrize("macro", f"{MORE_THAN_TYPESET} {DEFINING}".split())
+def test_a_macro_that_does_more_than_typeset_is_to_be_read_only(macro):
+    assert clean_markdown(rf"$\{macro} {{a}} \q{macro}$") == rf"{BOX}<p>$＼{macro} {{a}} \q{macro}$</p></div>"
+
+
 @pytest.mark.parametrize("formula", [r"\raise 3em{x}", r"\hspace{-3em}x", r"\smash{x}", r"a\\[-3em]b", r"\!\!\!\!\!x"])
 def test_a_formula_that_moves_is_boxed_and_stays_a_formula(formula):
     assert clean_markdown(f"${formula}$") == f"{BOX}<p>${formula}$</p></div>"
@@ -503,6 +512,12 @@ def test_what_may_stay_of_dangerous_markdown_stays_and_does_not_become_markdown_
 )
 def test_what_another_parser_of_markdown_could_load_is_not_left_to_it(source):
     assert clean_markdown(source).startswith(BOX)
+
+
+def test_the_line_breaks_that_code_starts_with_stay():
+    once = clean_output(html("<pre>\n\n\n\n\n\n\n\n\na</pre>")["outputs"][0])
+    assert once.data["text/html"] == f"{BOX}<pre>\n\n\n\n\n\n\n\n\na</pre></div>"
+    assert clean_output(once) == once
 
 
 TABLE = """<div>
@@ -561,6 +576,7 @@ def plotted(kind):
 
 
 @browser_test
+@pytest.mark.slow
 def test_jupyterlab_loads_and_runs_nothing_once_it_is_cleaned(root, tmp_path):
     """Its own sanitiser stops scripts and lets pictures and style sheets from outside through."""
     attacks = [*ATTACKS.values(), *TEX.values()]
@@ -573,6 +589,9 @@ def test_jupyterlab_loads_and_runs_nothing_once_it_is_cleaned(root, tmp_path):
         for name in ("after", "before"):
             page.goto(f"{address}/lab/tree/{name}.ipynb?token={TOKEN}&reset")
             page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=60_000)
+            page.wait_for_function(
+                "name => jupyterapp.shell.currentWidget?.context?.path === name", arg=f"{name}.ipynb"
+            )
             page.evaluate(
                 """async () => {
                     await jupyterapp.shell.currentWidget.context.ready;
