@@ -221,32 +221,39 @@ LOOK = """() => {
 
 
 @pytest.fixture(scope="module")
-def opened():
-    """A function that opens a page in Chromium, clicks on everything, and returns what happened."""
+def browser():
+    """A page of Chromium, and the list of what it asks foreign hosts for."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     outside = []
-    with chromium_page(outside) as browser:
-        browser.add_init_script("window.$ = () => null")  # the formgrader's page has jQuery
-        current = {}
-        address = "http://127.0.0.1:9/page"
-        kind = "text/html; charset=utf-8"
-        browser.route(address, lambda route: route.fulfill(body=current["page"], content_type=kind))
+    with chromium_page(outside) as page:
+        page.add_init_script("window.$ = () => null")  # the formgrader's page has jQuery
+        yield page, outside
 
-        def look(page, script=LOOK):
-            outside.clear()
-            current["page"] = page
-            browser.goto("about:blank")
-            browser.goto(address)
-            try:
-                said = browser.evaluate(script)
-                browser.evaluate("document.querySelectorAll('a, button, summary').forEach(e => e.click())")
-                browser.wait_for_timeout(60)
-                reached = browser.evaluate("window.reached === 1")
-            except Error:  # the page was left
-                return {"outside": list(outside)}
-            return {"seen": said, "reached": reached, "outside": list(outside)}
 
-        yield look
+@pytest.fixture(scope="module")
+def opened(browser):
+    """A function that opens a page in Chromium, clicks on everything, and returns what happened."""
+    page, outside = browser
+    current = {}
+    address = "http://127.0.0.1:9/page"
+    kind = "text/html; charset=utf-8"
+    page.route(address, lambda route: route.fulfill(body=current["page"], content_type=kind))
+
+    def look(text, script=LOOK):
+        page.goto("about:blank")
+        outside.clear()
+        current["page"] = text
+        try:
+            page.goto(address)
+            said = page.evaluate(script)
+            page.evaluate("document.querySelectorAll('a, button, summary').forEach(e => e.click())")
+            page.wait_for_timeout(60)
+            reached = page.evaluate("window.reached === 1")
+        except Error:  # the page was left
+            return {"outside": list(outside)}
+        return {"seen": said, "reached": reached, "outside": list(outside)}
+
+    return look
 
 
 @browser_test
@@ -577,14 +584,14 @@ def plotted(kind):
 
 @browser_test
 @pytest.mark.slow
-def test_jupyterlab_loads_and_runs_nothing_once_it_is_cleaned(root, tmp_path):
+def test_jupyterlab_loads_and_runs_nothing_once_it_is_cleaned(root, tmp_path, browser):
     """Its own sanitiser stops scripts and lets pictures and style sheets from outside through."""
     attacks = [*ATTACKS.values(), *TEX.values()]
     made = notebook(*({**cell, "id": str(n), "metadata": {}} for n, cell in enumerate(attacks)))
     nbformat.write(made, tmp_path / "before.ipynb")
     nbformat.write(clean_notebook(made), tmp_path / "after.ipynb")
-    outside = []
-    with jupyter_lab(root / ".venv-student" / "bin" / "jupyter", tmp_path) as address, chromium_page(outside) as page:
+    page, outside = browser
+    with jupyter_lab(root / ".venv-student" / "bin" / "jupyter", tmp_path) as address:
         seen = {}
         for name in ("after", "before"):
             page.goto(f"{address}/lab/tree/{name}.ipynb?token={TOKEN}&reset")
@@ -605,6 +612,7 @@ def test_jupyterlab_loads_and_runs_nothing_once_it_is_cleaned(root, tmp_path):
             page.wait_for_timeout(1000)
             seen[name] = [url for url in outside if "evil" in url], page.evaluate("window.reached === 1")
             outside.clear()
+        page.goto("about:blank")
     assert seen["after"] == ([], False)
     assert seen["before"][0]
 
