@@ -141,10 +141,10 @@ def unboxed(html: str) -> str:
     return html[len(BOX) : -len(BOX_END)] if html.startswith(BOX) and html.endswith(BOX_END) else html
 
 
-# MathJax reads all text of a page that isn't in pre or code. Macros that link, style, load, or act; those that define,
-# since a definition holds for the whole page, the course's own formulas too; and \csname and \ce, which make names from
-# text. Nothing else does: MathJax puts a space between a macro and the argument after it, so an alias (\let\x\href)
-# needs the literal name somewhere, and replacing literal names suffices.
+# MathJax reads all text of a page that isn't in pre or code. Not for students: macros that link, style, load, or act;
+# those that define, since a definition holds for the whole page, the course's own formulas too; \csname and \ce, which
+# make names from text. MathJax puts a space between a macro and the argument after it, so nothing else makes a name: an
+# alias (\let\x\href) needs the literal name somewhere, and replacing literal names suffices.
 MACRO = re.compile(
     r"\\(?=(?:href|url|unicode|style|class|cssId|data|html[a-zA-Z]*|require|autoload|includegraphics|mmlToken|toggle"
     r"|endtoggle|action|mathtip|texttip|bbox|enclose|csname|ce|cee|cf|pu"
@@ -154,9 +154,10 @@ MACRO = re.compile(
 # Macros and negative lengths that put ink where no space is kept for it: over the cell above.
 _LENGTH = r"-\s*[\d.]+\s*(?:em|ex|px|pt|pc|in|cm|mm|mu)"
 MOVE = re.compile(
-    r"\\(?=(?:raise|lower|raisebox|moveleft|moveright|smash[a-z]*|(?:math|text)?[lrc]lap|(?:up|left)root|[rR]ule"
+    r"\\(?=(?:raise|lower|raisebox|moveleft|moveright|smash[a-z]*|(?:math|text)?[lrc]lap|uproot|leftroot|[rR]ule"
     r"|Space|above|abovewithdelims|genfrac|neg(?:thin|med|thick)space)(?![a-zA-Z])"
-    rf"|(?:[hmv]space|m?kern|[hmv]skip)\*?\s*\{{?\s*{_LENGTH}|\\\*?\s*\[\s*{_LENGTH}|(?:!\s*\\){{4}})"
+    rf"|(?:[hmv]space|m?kern|[hmv]skip)\*?\s*\{{?\s*{_LENGTH}"
+    rf"|\\\*?\s*\[\s*{_LENGTH}|(?:!\s*\\){{4}})"
 )
 
 
