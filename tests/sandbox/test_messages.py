@@ -97,6 +97,13 @@ def test_what_is_a_message_is_read_exactly(line, message):
     assert parse_message(line) == message
 
 
+@pytest.mark.parametrize("escape", [r"\ud800", r"\uDFFF", r"\udc00\ud800"])
+def test_half_a_surrogate_pair_becomes_what_a_file_can_hold(escape):
+    message = parse_message(f'{{"a{escape}": ["{escape}", "\\ud83c\\udf89"]}}'.encode())
+    marks = "?" * escape.lower().count("ud")
+    assert message == {f"a{marks}": [marks, "🎉"]}
+
+
 def test_the_deepest_that_may_be_is_read():
     assert parse_message(nested(LISTS_WITHIN)) is not None
 
