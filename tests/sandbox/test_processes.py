@@ -18,6 +18,7 @@ from tests.conftest import QUICK, ROOT, STUDENT_PYTHON
 
 PLAIN = ChildSettings(STUDENT_PYTHON, QUICK)  # not measured: measuring takes a descriptor, and threads of its own
 DEADLINE_SECONDS = 30
+ZYGOTES_DESCRIPTORS = 4  # the standard three and its socket
 WAITS = "import time; time.sleep(0.5); print('waited')"
 HOSTILE = (
     "import os; os._exit(0)",
@@ -52,7 +53,7 @@ def printed(runner, source):
     return "".join(output.get("text", "") for output in cell.outputs)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def runner():
     with ZygoteRunner(PLAIN) as runner:
         yield runner
@@ -62,6 +63,11 @@ def test_the_zygote_has_one_thread(runner):
     """A fork takes only one along, and whatever lock another one holds stays locked for ever."""
     printed(runner, WAITS)
     assert psutil.Process(runner.zygote().pid).num_threads() == 1
+
+
+def test_the_zygote_holds_no_file_open(runner):
+    """A child closes all descriptors; an object that still has one would later close what has its number by then."""
+    assert psutil.Process(runner.zygote().pid).num_fds() == ZYGOTES_DESCRIPTORS
 
 
 def test_after_the_zygote_was_killed_the_next_run_has_a_new_one(runner):
@@ -88,14 +94,13 @@ def test_closing_a_runner_leaves_no_process_no_folder_and_no_descriptor():
 
     folders, descriptors, processes = held()
     with ZygoteRunner(PLAIN) as runner:
-        zygote_descriptors = psutil.Process(runner.zygote().pid).num_fds()
         for number in range(20):
             runner.run([(0, HOSTILE[number % len(HOSTILE)]), (1, "1 + 1")], None)
         zygote = runner.zygote()
         assert not psutil.Process(zygote.pid).children()
         assert not list(zygote.folder.glob("run-*"))
         assert psutil.Process().num_fds() == descriptors + 1  # the socket to the zygote
-        assert psutil.Process(zygote.pid).num_fds() == zygote_descriptors
+        assert psutil.Process(zygote.pid).num_fds() == ZYGOTES_DESCRIPTORS
         assert printed(runner, "print(6 * 7)") == "42\n"
     after_folders, after_descriptors, after_processes = held()
     assert not zygote.folder.exists()
