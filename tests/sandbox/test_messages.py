@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlinfra_autograder.sandbox.messages import MOST_DEPTH, MOST_DIGITS, parse_message
 
 LISTS_WITHIN = MOST_DEPTH - 2  # the message and what it holds are two levels more
+
+a_busy_machine_is_no_failure = settings(deadline=None)
 
 
 def nested(lists: int) -> bytes:
@@ -97,10 +99,18 @@ def test_what_is_a_message_is_read_exactly(line, message):
     assert parse_message(line) == message
 
 
+@pytest.mark.parametrize("escape", [r"\ud800", r"\uDFFF", r"\udc00\ud800"])
+def test_half_a_surrogate_pair_becomes_what_a_file_can_hold(escape):
+    message = parse_message(f'{{"a{escape}": ["{escape}", "\\ud83c\\udf89"]}}'.encode())
+    marks = "?" * escape.lower().count("ud")
+    assert message == {f"a{marks}": [marks, "🎉"]}
+
+
 def test_the_deepest_that_may_be_is_read():
     assert parse_message(nested(LISTS_WITHIN)) is not None
 
 
+@a_busy_machine_is_no_failure
 @given(st.binary())
 def test_no_bytes_at_all_raise_anything(line):
     found = parse_message(line)
@@ -110,6 +120,7 @@ def test_no_bytes_at_all_raise_anything(line):
 JSON_LIKE = st.text(alphabet='{}[]",:0123456789.eE+-NaInfityrul\\ \n\u00fc\u4e16')
 
 
+@a_busy_machine_is_no_failure
 @given(JSON_LIKE.map(str.encode) | JSON_LIKE.map(lambda text: b'{"a": ' + text.encode() + b"}"))
 def test_nothing_that_looks_like_json_raises_anything(line):
     found = parse_message(line)
@@ -127,6 +138,7 @@ BOUNDED = st.recursive(
 )
 
 
+@a_busy_machine_is_no_failure
 @given(st.dictionaries(st.text(), BOUNDED, max_size=4))
 def test_whatever_an_honest_child_may_send_comes_through_as_it_was(message):
     assert parse_message(json.dumps(message, allow_nan=False).encode()) == message

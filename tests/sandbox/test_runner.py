@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rlinfra.observe import Call
@@ -172,3 +174,26 @@ def test_what_a_function_prints_while_it_is_observed_stays_out_of_the_judged_run
     cells = list(enumerate([CHECKED.replace("return", "print(number); return"), 'check("double")', "print('later')"]))
     run = runner.run(cells, {1: Request("double", calls=(Call((12345,)),))})
     assert all(not cell.outputs for cell in run.cells.values())
+
+
+def test_random_numbers_are_the_same_in_every_child(runner):
+    source = "import random\nprint(random.random(), random.choice(range(10**9)))"
+    first, again = (text_of(shown(runner, source)[0]) for _ in range(2))
+    assert first == again
+
+
+def test_a_notebook_of_many_slow_cells_ends_when_its_time_is_over(settings):
+    """Each cell keeps within its own time; together they take more than the notebook has."""
+    slow = "import time\nstart = time.process_time()\nwhile time.process_time() - start < 0.4: pass"
+    with ZygoteRunner(replace(settings, limits=replace(settings.limits, notebook_cpu_seconds=1.0))) as runner:
+        cells = shown(runner, *[slow] * 8)
+    assert 1 < len(cells) < 8
+    assert [cell.fault for cell in cells] == [""] * (len(cells) - 1) + ["the notebook's time was over"]
+
+
+def test_after_too_many_faults_the_rest_is_not_run_and_says_so(settings):
+    with ZygoteRunner(replace(settings, limits=replace(settings.limits, faults_per_notebook=2))) as runner:
+        cells = shown(runner, *["import os; os._exit(3)"] * 5)
+    why = "ended the Python process (exit status 3)"
+    last = f"{why}; it was the last of too many, and the rest was not run"
+    assert [cell.fault for cell in cells] == [why, why, last]

@@ -15,13 +15,21 @@ def parse_message(line: bytes) -> dict[str, Any] | None:
     """Return the message that a line holds, or None where it is none.
 
     Refused are: text that is not UTF-8, NaN and Infinity (also by overflow, as `1e999`), integers of more than 400
-    digits, a key twice in one object, nesting deeper than 64, and whatever is not an object.
+    digits, a key twice in one object, nesting deeper than 64, and whatever is not an object. Half of a surrogate pair
+    becomes a question mark: no file could hold it.
     """
     try:
         message = _DECODER.decode(line.decode())
     except (ValueError, RecursionError):
         return None
-    return message if isinstance(message, dict) and not _deeper_than(message, MOST_DEPTH) else None
+    if not isinstance(message, dict) or _deeper_than(message, MOST_DEPTH):
+        return None
+    return _without_half_pairs(message) if rb"\ud" in line.lower() else message
+
+
+def _without_half_pairs(message: dict[str, Any]) -> dict[str, Any]:
+    text: dict[str, Any] = json.loads(json.dumps(message, ensure_ascii=False).encode(errors="replace"))
+    return text
 
 
 def _deeper_than(data: Any, most: int) -> bool:

@@ -48,7 +48,8 @@ class ChildProcess:
 
     def __exit__(self, *_: object) -> None:
         try:
-            self.end()
+            with suppress(ZygoteDiedError):  # its children end with it
+                self.end()
         finally:
             self._channel.close()
             remove(self.folder)
@@ -111,12 +112,12 @@ class ChildProcess:
             os.kill(self.pid, signal.SIGINT)
 
     def end(self, patience: float = 0.0) -> int:
-        """End the child, and return its exit status (negative: the signal that ended it)."""
+        """End the child, and return its exit status (negative: the signal that ended it).
+
+        Raises `ZygoteDiedError` where the zygote is gone: then it was not the child's own doing.
+        """
         if self._status is None:
-            try:
-                self._status = self._zygote.reap(self.pid, patience)
-            except ZygoteDiedError:  # its children end with it
-                self._status = -signal.SIGKILL
+            self._status = self._zygote.reap(self.pid, patience)
         return self._status
 
     def how_it_ended(self) -> str:

@@ -126,11 +126,19 @@ class ZygoteRunner:
 
     def run(self, cells: Sequence[tuple[int, str]], requests: Mapping[int, Request] | None) -> Execution:
         """Run the cells; see `Runner.run`."""
+        zygote = self.zygote()
         try:
-            return self._run(self.zygote(), cells, requests)
+            return self._run(zygote, cells, requests)
         except ZygoteDiedError:  # somebody, or a lack of memory, killed it: no reason to lose a submission
-            self.close()
+            self._bury(zygote)
             return self._run(self.zygote(), cells, requests)
+
+    def _bury(self, dead: Zygote) -> None:
+        """Let go of a zygote that died; another thread may have started the next one already."""
+        with self._lock:
+            if self._zygote is dead:
+                self._zygote = None
+        dead.close()
 
     def _run(
         self, zygote: Zygote, cells: Sequence[tuple[int, str]], requests: Mapping[int, Request] | None
