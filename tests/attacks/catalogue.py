@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from . import judging, kernel
+from . import forging, inputs, judging, kernel, reading
 from .attack import Attack
 
-ATTACKS: tuple[Attack, ...] = (*kernel.ATTACKS, *judging.ATTACKS)
+ATTACKS: tuple[Attack, ...] = (
+    *kernel.ATTACKS,
+    *judging.ATTACKS,
+    *forging.ATTACKS,
+    *reading.ATTACKS,
+    *inputs.ATTACKS,
+)
