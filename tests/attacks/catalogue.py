@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import forging, inputs, judging, kernel, reading
+from . import forging, inputs, judging, kernel, leftovers, network, others, privilege, processes, reading
 from .attack import Attack
 
 ATTACKS: tuple[Attack, ...] = (
@@ -11,4 +11,9 @@ ATTACKS: tuple[Attack, ...] = (
     *forging.ATTACKS,
     *reading.ATTACKS,
     *inputs.ATTACKS,
+    *others.ATTACKS,
+    *processes.ATTACKS,
+    *network.ATTACKS,
+    *privilege.ATTACKS,
+    *leftovers.ATTACKS,
 )
