@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rlinfra_autograder.sandbox.limits import Limits
-from rlinfra_autograder.sandbox.process import CHILD, ChildSettings
-from rlinfra_autograder.sandbox.runner import SubprocessRunner
+from rlinfra_autograder.sandbox.runner import ZygoteRunner
+from rlinfra_autograder.sandbox.zygote import CHILD, ChildSettings
 
 ROOT = Path(__file__).parent.parent
 STUDENT_PYTHON = ROOT / ".venv-student" / "bin" / "python"
@@ -38,6 +39,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> ChildSettings:
 
 
 @pytest.fixture(scope="session")
-def runner(settings: ChildSettings) -> SubprocessRunner:
+def runner(settings: ChildSettings) -> Iterator[ZygoteRunner]:
     """A runner of such children."""
-    return SubprocessRunner(settings)
+    with ZygoteRunner(settings) as runner:
+        yield runner

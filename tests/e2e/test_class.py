@@ -14,8 +14,8 @@ from rlinfra_autograder.feedback import summary_html, verdict_html
 from rlinfra_autograder.grade import grade
 from rlinfra_autograder.hidden import HiddenSet, hidden_set
 from rlinfra_autograder.judge import judge_function
-from rlinfra_autograder.sandbox.process import ChildSettings
-from rlinfra_autograder.sandbox.runner import SubprocessRunner
+from rlinfra_autograder.sandbox.runner import ZygoteRunner
+from rlinfra_autograder.sandbox.zygote import ChildSettings
 from rlinfra_autograder.tasks import FunctionTask, load_tasks
 from tests.conftest import QUICK, STUDENT_PYTHON
 
@@ -29,17 +29,16 @@ MISTAKEN = [student.id for student in STUDENTS.values() if student.mistakes]
 @pytest.fixture(scope="module")
 def graded(root):
     """Every submission of the class, graded; children are not measured here, which would make them slow."""
-    runner = SubprocessRunner(ChildSettings(STUDENT_PYTHON, QUICK))
 
-    def one(student, topic):
+    def one(runner, student, topic):
         released = nbformat.read(root / "release" / topic / f"{topic}.ipynb", as_version=4)
         submission = student.submission(released, topic)
         _put_checks_back(submission, released)
         return grade(submission, topic=topic, student_id=student.id, runner=runner, seed=SEED, environment={})
 
     work = [(student, topic) for student in STUDENTS.values() for topic in NAMES]
-    with ThreadPoolExecutor(2) as threads:
-        results = list(threads.map(lambda item: one(*item), work))
+    with ZygoteRunner(ChildSettings(STUDENT_PYTHON, QUICK)) as runner, ThreadPoolExecutor(2) as threads:
+        results = list(threads.map(lambda item: one(runner, *item), work))
     return {(student.id, topic): result for (student, topic), result in zip(work, results, strict=True)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +12,12 @@ import pytest
 
 import rlinfra_autograder
 import rlinfra_reference
-from rlinfra_autograder.sandbox.process import CHILD, ChildSettings, RunnerError
-from rlinfra_autograder.sandbox.runner import SubprocessRunner
+from rlinfra_autograder.sandbox.runner import ZygoteRunner
+from rlinfra_autograder.sandbox.zygote import CHILD, ChildSettings, RunnerError
 from tests.conftest import ROOT
 
 
-def said(runner: SubprocessRunner, source: str) -> str:
+def said(runner: ZygoteRunner, source: str) -> str:
     cell = runner.run([(0, source)], None).cells[0]
     return "".join(output.get("text", "") or output.get("ename", "") for output in cell.outputs)
 
@@ -51,7 +51,7 @@ def test_the_staff_packages_cannot_be_imported(runner):
 def test_the_working_directory_is_empty_writable_and_gone_afterwards(runner):
     source = "import os\nprint(os.listdir())\nopen('note', 'w').write('x')\nos.chmod('.', 0)\nprint(os.getcwd())"
     listing, folder = said(runner, source).splitlines()
-    assert listing == "['.ipython']"
+    assert listing == "[]"
     assert not Path(folder).exists()
 
 
@@ -67,42 +67,54 @@ def test_no_process_outlives_its_run(runner):
 
 def test_the_canary_passes_the_students_environment_and_says_its_versions(settings):
     packages = tuple(Path(module.__file__).parent for module in (rlinfra_reference, rlinfra_autograder))
-    versions = SubprocessRunner(settings, forbidden=(*packages, ROOT / "source")).verify()
-    assert {"python", "rlinfra", "ipython", "numpy"} <= set(versions)
+    with ZygoteRunner(settings, forbidden=(*packages, ROOT / "source")) as runner:
+        assert {"python", "rlinfra", "ipython", "numpy"} <= set(runner.verify())
 
 
 def test_the_grader_refuses_an_environment_that_holds_the_answers():
-    staff = SubprocessRunner(ChildSettings(Path(sys.executable), confined=False))
-    with pytest.raises(RunnerError, match="import rlinfra_reference, import rlinfra_autograder"):
+    with (
+        ZygoteRunner(ChildSettings(Path(sys.executable), confined=False)) as staff,
+        pytest.raises(RunnerError, match="import rlinfra_reference, import rlinfra_autograder"),
+    ):
         staff.verify()
 
 
 def test_the_grader_refuses_when_a_forbidden_path_can_be_read(settings, tmp_path):
     (tmp_path / "answers.txt").write_text("42")
-    runner = SubprocessRunner(replace(settings, writable=(*settings.writable, tmp_path)), (tmp_path / "answers.txt",))
-    with pytest.raises(RunnerError, match=r"read .*answers\.txt"):
+    careless = replace(settings, writable=(*settings.writable, tmp_path))
+    with (
+        ZygoteRunner(careless, (tmp_path / "answers.txt",)) as runner,
+        pytest.raises(RunnerError, match=r"read .*answers\.txt"),
+    ):
         runner.verify()
 
 
 def test_an_environment_that_is_not_there_is_named():
     with pytest.raises(RunnerError, match=r"/nowhere/python.*make install"):
-        SubprocessRunner(ChildSettings(Path("/nowhere/python"))).verify()
+        ZygoteRunner(ChildSettings(Path("/nowhere/python"))).verify()
 
 
-def test_without_landlock_confinement_is_refused_and_names_it():
-    source = (
-        "import sys\n"
-        f"sys.path.insert(0, {str(CHILD)!r})\n"
-        "import confinement\n"
-        "confinement._LIBC = type('Libc', (), {'syscall': staticmethod(lambda *a: -1)})\n"
-        "try:\n    confinement.confine([], [], {})\n"
-        "except confinement.ConfinementError as error:\n    print(error)\n"
-    )
-    result = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
-    assert "no Landlock" in result.stdout
+@pytest.mark.parametrize(
+    ("missing", "named"),
+    [
+        ("_LIBC = type('Libc', (), {'syscall': staticmethod(lambda *a: -1)})", "no Landlock"),
+        ("sys.platform = 'darwin'", "confinement needs Linux, this is darwin"),
+        ("seccomp.platform.machine = lambda: 'riscv64'", "no seccomp filter for the architecture riscv64"),
+    ],
+    ids=["Landlock", "Linux", "a known architecture"],
+)
+def test_what_confinement_lacks_is_named_and_nothing_runs(settings, tmp_path, missing, named):
+    program = shutil.copytree(CHILD, tmp_path / "child")
+    with (program / "confinement.py").open("a") as source:
+        source.write(f"\n{missing}\n")
+    with (
+        ZygoteRunner(replace(settings, program=program)) as runner,
+        pytest.raises(RunnerError, match=f"cannot be confined here: .*{named}.*RLINFRA_UNSAFE_NO_SANDBOX"),
+    ):
+        runner.run([(0, "1 + 1")], None)
 
 
 def test_without_confinement_a_notebook_still_runs_in_its_own_environment(settings):
-    runner = SubprocessRunner(replace(settings, confined=False))
-    assert said(runner, "print(open('/etc/hostname').read() != '')") == "True\n"
-    assert said(runner, "import rlinfra_reference") == "ModuleNotFoundError"
+    with ZygoteRunner(replace(settings, confined=False)) as runner:
+        assert said(runner, "print(open('/etc/hostname').read() != '')") == "True\n"
+        assert said(runner, "import rlinfra_reference") == "ModuleNotFoundError"

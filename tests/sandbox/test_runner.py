@@ -7,14 +7,14 @@ import pytest
 from rlinfra.observe import Call
 from rlinfra_autograder.probes import MISSING, NOT_CALLABLE, NOT_REACHED, OBSERVED, Fault, Request
 from rlinfra_autograder.sandbox.attempt import CellRun
-from rlinfra_autograder.sandbox.runner import SubprocessRunner
+from rlinfra_autograder.sandbox.runner import ZygoteRunner
 
 CHECKED = "from rlinfra import check\ndef double(number):\n    return 2 * number"
 HANGS = "while True: pass"
 HANGS_ON = "while True:\n  try:\n    while True: pass\n  except BaseException: pass"
 
 
-def shown(runner: SubprocessRunner, *sources: str) -> list[CellRun]:
+def shown(runner: ZygoteRunner, *sources: str) -> list[CellRun]:
     run = runner.run(list(enumerate(sources)), None)
     return [run.cells[place] for place in sorted(run.cells)]
 
@@ -23,7 +23,7 @@ def text_of(cell: CellRun) -> str:
     return "".join(output.get("text", "") for output in cell.outputs)
 
 
-def probe(runner: SubprocessRunner, *sources: str, numbers: tuple[int, ...] = (1, 2, 3), at: int | None = None):
+def probe(runner: ZygoteRunner, *sources: str, numbers: tuple[int, ...] = (1, 2, 3), at: int | None = None):
     place = len(sources) - 1 if at is None else at
     request = Request("double", calls=tuple(Call((number,)) for number in numbers))
     return runner.run(list(enumerate(sources)), {place: request}).probed["double"]
@@ -73,9 +73,9 @@ def test_input_is_refused_with_a_sentence(runner):
     [
         (HANGS, "stopped after 1 seconds"),
         (HANGS_ON, "stopped after 1 seconds"),
-        ("import os; os._exit(3)", "ended the Python process"),
-        ("import ctypes; ctypes.string_at(0)", "ended the Python process"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended the Python process"),
+        ("import os; os._exit(3)", "ended the Python process (exit status 3)"),
+        ("import ctypes; ctypes.string_at(0)", "ended the Python process (segmentation fault)"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "ended the Python process (killed)"),
     ],
     ids=["hangs", "hangs and swallows interrupts", "exits", "crashes", "kills itself"],
 )

@@ -34,7 +34,7 @@ from .grade import METADATA_KEY
 from .hidden import DEMO_SEED, course_seed
 from .plugin import STUDENT_PYTHON, UNSAFE, verified_runner
 from .release import ReleaseError, course_config, nbgrader_api, notebook_path, write_release
-from .sandbox.process import RunnerError
+from .sandbox.zygote import RunnerError
 
 WORKERS = min(os.cpu_count() or 1, 8)
 JOURNAL = Path("build") / "demo.json"
@@ -108,7 +108,8 @@ def _choose_confinement(root: Path, console: Console) -> bool:
     """Return whether student code is confined; where it cannot be, the class is synthetic and the demo says so."""
     python = root / STUDENT_PYTHON
     try:
-        verified_runner(root, python, True)
+        runner, _ = verified_runner(root, python, True)
+        runner.close()  # each worker has its own
     except RunnerError as error:
         if "cannot be confined" not in str(error):
             raise DemoError(str(error)) from error

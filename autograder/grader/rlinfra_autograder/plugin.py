@@ -18,8 +18,8 @@ import rlinfra_reference
 
 from .grade import grade
 from .hidden import SEED_FILE, course_seed
-from .sandbox.process import ChildSettings
-from .sandbox.runner import SubprocessRunner
+from .sandbox.runner import ZygoteRunner
+from .sandbox.zygote import ChildSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,12 +58,12 @@ class GradeNotebook(NbGraderPreprocessor):
 
 
 @cache
-def verified_runner(root: Path, python: Path, confined: bool) -> tuple[SubprocessRunner, Mapping[str, str]]:
+def verified_runner(root: Path, python: Path, confined: bool) -> tuple[ZygoteRunner, Mapping[str, str]]:
     """Return a runner that student code cannot reach the answers from, and the versions of its environment.
 
     Raises `RunnerError` where it could. Verified once a process, since every notebook asks for it.
     """
     packages = [Path(module.__file__ or "").parent for module in (rlinfra_autograder, rlinfra_reference)]
     course = [root / name for name in ("autograder", "source", "submitted", SEED_FILE, "gradebook.db")]
-    runner = SubprocessRunner(ChildSettings(python, confined=confined), (*packages, *course))
+    runner = ZygoteRunner(ChildSettings(python, confined=confined), (*packages, *course))
     return runner, runner.verify()

@@ -12,13 +12,16 @@ import nbformat
 from ..probes import NOT_REACHED, OBSERVED, Fault, Outcome, Probed, Request, parse_observation
 from .limits import Limits
 from .outputs import OutputLog
-from .process import START_SECONDS, ChildProcess, ChildSettings, RunnerError
+from .process import ChildProcess
+from .zygote import START_SECONDS, ChildSettings, RunnerError, Zygote
 
 UNSAFE_ADVICE = (
     "Grade on Linux 5.13 or newer; or, for submissions that you trust, set RLINFRA_UNSAFE_NO_SANDBOX=1: "
     "student code can then read all that you can, and every grade so made is marked"
 )
 _POLL_SECONDS = 0.05
+_WATCH_SECONDS = 0.1
+NO_TIME_LEFT = "the notebook's time was over"
 
 
 @dataclass
@@ -37,6 +40,7 @@ class Stop:
     place: int
     asked: int | None
     kind: str
+    why: str
 
 
 @dataclass
@@ -45,6 +49,26 @@ class Plan:
 
     cells: dict[int, CellRun] = field(default_factory=dict)
     observations: dict[int, dict[int, Fault]] = field(default_factory=dict)
+
+
+class Budget:
+    """The time of a whole run, however often it has to begin again."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._cpu_before = 0.0
+        self._begun = time.monotonic()
+
+    def is_over(self, child: ChildProcess) -> bool:
+        """Return whether the run has used up its CPU time, or so much wall time that it only waits."""
+        wall = time.monotonic() - self._begun
+        if wall > self._limits.notebook_cpu_seconds * self._limits.wall_factor:
+            return True
+        return self._cpu_before + child.cpu_seconds() > self._limits.notebook_cpu_seconds
+
+    def charge(self, child: ChildProcess) -> None:
+        """Note what a child used that is about to be given up."""
+        self._cpu_before += child.cpu_seconds()
 
 
 class Clock:
@@ -70,23 +94,28 @@ class Attempt:
 
     def __init__(
         self,
+        zygote: Zygote,
         settings: ChildSettings,
         cells: Sequence[tuple[int, str]],
         requests: Mapping[int, Request] | None,
+        *,
         plan: Plan,
+        budget: Budget,
     ) -> None:
+        self._zygote = zygote
         self._settings = settings
         self._limits = settings.limits
         self._sources = cells
         self._places = {place for place, _ in cells}
         self._requests = requests
         self._plan = plan
+        self._budget = budget
         self._place: int | None = None
         self._asked: int | None = None
         self._interrupted = False
         self._outcomes: dict[int, list[Outcome]] = {}
         self._status: dict[int, str] = {}
-        self._log = OutputLog(settings.limits.cell_output_bytes)
+        self._log = OutputLog(settings.limits)
         self.cells: dict[int, CellRun] = {}
 
     def probed_at(self, place: int) -> Probed:
@@ -103,39 +132,51 @@ class Attempt:
     def run(self) -> Stop | None:
         """Run the cells; return where the child had to be given up, or None where it ran to the end."""
         order = {"cells": self._sources, "judged": self._requests is not None}
-        with ChildProcess(self._settings, order) as child:
-            clock = Clock(child, START_SECONDS, self._limits)
-            while True:
-                if clock.over():  # also while messages pour in: a loop may print for ever
-                    if self._interrupted or self._place is None:
-                        return self._give_up("time")
-                    self._interrupted = True
-                    child.interrupt()
-                    clock = Clock(child, self._limits.grace_seconds, self._limits)
-                try:
-                    message = child.message_within(_POLL_SECONDS)
-                except TimeoutError:
-                    continue
-                if message is None:
-                    return self._give_up("died")
-                if "refused" in message:
-                    raise RunnerError(f"student code cannot be confined here: {message['refused']}. {UNSAFE_ADVICE}")
-                if "done" in message:
+        with ChildProcess(self._zygote, self._settings, order) as child:
+            try:
+                return self._follow(child)
+            finally:
+                self._budget.charge(child)
+
+    def _follow(self, child: ChildProcess) -> Stop | None:
+        """Follow what the child does, message by message, and keep its time."""
+        clock = Clock(child, START_SECONDS, self._limits)
+        watched = time.monotonic()
+        while True:
+            if clock.over():  # also while messages pour in: a loop may print for ever
+                if self._interrupted or self._place is None:
+                    return self._give_up("time", f"stopped after {self._limits.cell_cpu_seconds:g} seconds")
+                self._interrupted = True
+                child.interrupt()
+                clock = Clock(child, self._limits.grace_seconds, self._limits)
+            if time.monotonic() - watched > _WATCH_SECONDS:
+                watched = time.monotonic()
+                if self._place is not None and (why := child.excess()):
+                    return self._give_up("excess", why)
+                if self._budget.is_over(child):
+                    self._note_fault(NO_TIME_LEFT)
                     return None
-                if self._handle(message, child):
-                    seconds = self._limits.cell_cpu_seconds if self._asked is None else self._limits.call_cpu_seconds
-                    clock = Clock(child, seconds, self._limits)
-                if child.cpu_seconds() > self._limits.notebook_cpu_seconds:
-                    self._note_fault("the notebook's time was over")
-                    return None
+            try:
+                message = child.message_within(_POLL_SECONDS)
+            except TimeoutError:
+                continue
+            if message is None:
+                return self._give_up("died", child.how_it_ended())
+            if "refused" in message and self._place is None:
+                raise RunnerError(f"student code cannot be confined here: {message['refused']}. {UNSAFE_ADVICE}")
+            if "done" in message:
+                return None
+            if self._handle(message, child):
+                seconds = self._limits.cell_cpu_seconds if self._asked is None else self._limits.call_cpu_seconds
+                clock = Clock(child, seconds, self._limits)
 
     def _handle(self, message: dict[str, Any], child: ChildProcess) -> bool:
         """Act on a message; return whether it starts a new step of the clock."""
         match message:
-            case {"begin": int(place)} if place in self._places:
+            case {"begin": int(place)} if type(place) is int and place in self._places:
                 self._place, self._interrupted = place, False
                 self.cells[place] = CellRun()
-            case {"end": int(place), "count": int(count)} if place == self._place:
+            case {"end": int(place), "count": int(count)} if type(place) is type(count) is int and place == self._place:
                 self.cells[place].outputs = self._log.take()
                 self.cells[place].execution_count = count
                 for output in self.cells[place].outputs:
@@ -215,17 +256,14 @@ class Attempt:
         if self._place is not None and self._place in self.cells:
             self.cells[self._place].fault = why
 
-    def _give_up(self, kind: str) -> Stop:
+    def _give_up(self, kind: str, why: str) -> Stop:
         if self._place is None:
             raise RunnerError(f"the student's Python at {self._settings.python} ended before the first cell")
         cell = self.cells[self._place]
         cell.outputs = self._log.take()
-        why = (
-            "ended the Python process" if kind == "died" else f"stopped after {self._limits.cell_cpu_seconds:g} seconds"
-        )
         if self._asked is None:
             cell.fault = why
             cell.outputs.append(
                 nbformat.v4.new_output("error", ename="Stopped", evalue=why, traceback=[f"Stopped: {why}"])
             )
-        return Stop(self._place, self._asked, kind)
+        return Stop(self._place, self._asked, kind, why)

@@ -7,7 +7,11 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Every limit, in its unit; they are part of what made a grade."""
+    """Every limit, in its unit; they are part of what made a grade.
+
+    The kernel sees to memory, the size of a file and open descriptors; the grader watches the rest. Files that were
+    deleted while open are out of its sight: at most `descriptors` times `file_bytes`.
+    """
 
     cell_cpu_seconds: float = 5.0
     call_cpu_seconds: float = 1.0
@@ -15,8 +19,13 @@ class Limits:
     wall_factor: float = 4.0
     grace_seconds: float = 0.5
     memory_bytes: int = 2 << 30
-    file_bytes: int = 32 << 20
-    cell_output_bytes: int = 1 << 18
+    file_bytes: int = 16 << 20
+    disk_bytes: int = 64 << 20
+    disk_entries: int = 1_000
+    descriptors: int = 64
+    threads: int = 64
+    cell_output_bytes: int = 1 << 20
+    notebook_output_bytes: int = 8 << 20
     faults_per_check: int = 2
     faults_per_notebook: int = 8
 
@@ -26,7 +35,7 @@ class Limits:
             "RLIMIT_DATA": self.memory_bytes,
             "RLIMIT_FSIZE": self.file_bytes,
             "RLIMIT_CPU": int(self.notebook_cpu_seconds * 2),
-            "RLIMIT_NOFILE": 128,
+            "RLIMIT_NOFILE": self.descriptors,
         }
 
     def to_data(self) -> dict[str, float]:

@@ -1,12 +1,13 @@
 """Running notebooks for the grader, whatever is in them.
 
-`Runner` is the interface that grading uses. `SubprocessRunner` starts a fresh interpreter of the student's
+`Runner` is the interface that grading uses. `ZygoteRunner` forks a child from a warm process of the student's
 environment for each run. A cell or a call that hangs or kills the process costs only itself: the notebook is run
 again without it.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,10 @@ from typing import Protocol
 import rlinfra
 
 from ..probes import Fault, Probed, Request
-from .attempt import UNSAFE_ADVICE, Attempt, CellRun, Plan
+from .attempt import UNSAFE_ADVICE, Attempt, Budget, CellRun, Plan
 from .limits import Limits
-from .process import START_SECONDS, ChildProcess, ChildSettings, RunnerError
+from .process import ChildProcess
+from .zygote import START_SECONDS, ChildSettings, RunnerError, Zygote, ZygoteDiedError
 
 
 @dataclass(frozen=True)
@@ -53,15 +55,18 @@ class Runner(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class SubprocessRunner:
-    """Runs each notebook in a fresh interpreter of the student's environment.
+class ZygoteRunner:
+    """Runs each notebook in a child of a zygote of its own; used as a context, or closed in the end.
 
-    `forbidden` are paths that a child must not be able to read: `verify` lets a canary try.
+    `forbidden` are paths that a child must not be able to read: `verify` lets a canary try. The zygote is started
+    when it is first needed, and again should it ever be gone. Several threads may run notebooks at a time.
     """
 
-    settings: ChildSettings
-    forbidden: tuple[Path, ...] = ()
+    def __init__(self, settings: ChildSettings, forbidden: Sequence[Path] = ()) -> None:
+        self.settings = settings
+        self.forbidden = tuple(forbidden)
+        self._lock = threading.Lock()
+        self._zygote: Zygote | None = None
 
     @property
     def limits(self) -> Limits:
@@ -73,20 +78,38 @@ class SubprocessRunner:
         """Whether student code is confined."""
         return self.settings.confined
 
+    def __enter__(self) -> ZygoteRunner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the zygote and whatever it still has running."""
+        with self._lock:
+            if self._zygote is not None:
+                self._zygote.close()
+                self._zygote = None
+
+    def zygote(self) -> Zygote:
+        """Return the zygote, started if need be."""
+        with self._lock:
+            if self._zygote is None:
+                self._zygote = Zygote(self.settings)
+            return self._zygote
+
     def verify(self) -> Mapping[str, str]:
-        """Let a canary in the child's place try to import the staff packages and to read the forbidden paths."""
+        """Let a canary in a child's place try to import the staff packages and to read the forbidden paths."""
         canary = {
             "modules": ["rlinfra_reference", "rlinfra_autograder"],
             "paths": [str(path) for path in self.forbidden] if self.settings.confined else [],
         }
-        with ChildProcess(self.settings, {"canary": canary}) as child:
+        with ChildProcess(self.zygote(), self.settings, {"canary": canary}) as child:
             message = child.message_within(START_SECONDS)
         if message is not None and "refused" in message:
             raise RunnerError(f"student code cannot be confined here: {message['refused']}. {UNSAFE_ADVICE}")
         if message is None or "reached" not in message:
-            raise RunnerError(
-                f"the student's Python at {self.settings.python} did not start: is it installed? (make install)"
-            )
+            raise RunnerError(f"the student's Python at {self.settings.python} cannot run a notebook: make install")
         if message["reached"]:
             raise RunnerError(
                 "student code could reach what it must not: "
@@ -103,9 +126,19 @@ class SubprocessRunner:
 
     def run(self, cells: Sequence[tuple[int, str]], requests: Mapping[int, Request] | None) -> Execution:
         """Run the cells; see `Runner.run`."""
-        plan = Plan()
-        for _ in range(self.settings.limits.faults_per_notebook + 1):
-            attempt = Attempt(self.settings, [cell for cell in cells if cell[0] not in plan.cells], requests, plan)
+        try:
+            return self._run(self.zygote(), cells, requests)
+        except ZygoteDiedError:  # somebody, or a lack of memory, killed it: no reason to lose a submission
+            self.close()
+            return self._run(self.zygote(), cells, requests)
+
+    def _run(
+        self, zygote: Zygote, cells: Sequence[tuple[int, str]], requests: Mapping[int, Request] | None
+    ) -> Execution:
+        plan, budget = Plan(), Budget(self.limits)
+        for fault in range(self.limits.faults_per_notebook + 1):
+            left = [cell for cell in cells if cell[0] not in plan.cells]
+            attempt = Attempt(zygote, self.settings, left, requests, plan=plan, budget=budget)
             stop = attempt.run()
             if stop is None:
                 break
@@ -113,5 +146,7 @@ class SubprocessRunner:
                 plan.observations.setdefault(stop.place, {})[stop.asked] = Fault(stop.kind)
             else:
                 plan.cells[stop.place] = attempt.cells[stop.place]
+            if fault == self.limits.faults_per_notebook:
+                attempt.cells[stop.place].fault = f"{stop.why}; it was the last of too many, and the rest was not run"
         probed = {request.name: attempt.probed_at(place) for place, request in (requests or {}).items()}
         return Execution({**attempt.cells, **plan.cells}, probed)

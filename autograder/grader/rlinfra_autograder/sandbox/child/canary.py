@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 
-def within_reach(order: dict[str, Any], pipes: Any) -> None:
+def within_reach(order: dict[str, Any], channel: Any) -> None:
     """Send the modules of `order["canary"]` that can be imported, and the paths that can be listed or read."""
     reached = []
     for name in order["canary"]["modules"]:
@@ -33,4 +33,4 @@ def within_reach(order: dict[str, Any], pipes: Any) -> None:
     for name in ("rlinfra", "ipython", "numpy"):
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
-    pipes.send(reached=reached, versions=versions)
+    channel.send(reached=reached, versions=versions)

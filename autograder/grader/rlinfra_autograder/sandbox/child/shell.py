@@ -1,0 +1,188 @@
+"""An IPython shell without a kernel, whose outputs go to the parent as they come.
+
+It shows what a kernel would show: the same streams, results, displays and tracebacks in the same order. It is made
+once, in the zygote, and every child finds it ready.
+"""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import io
+import sys
+from typing import Any
+
+from IPython.core.async_helpers import get_asyncio_loop
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.error import StdinNotImplementedError
+from IPython.core.history import HistoryManager
+from IPython.core.interactiveshell import InteractiveShell
+
+
+class _Stream(io.TextIOBase):
+    """Standard output or error: text is kept until the other stream is written to, or a cell ends."""
+
+    encoding = "utf-8"
+    errors = "strict"
+
+    def __init__(self, name: str, descriptor: int, shell: Shell) -> None:
+        super().__init__()
+        self._name = name
+        self._descriptor = descriptor
+        self._shell = shell
+        self._parts: list[str] = []
+        self._size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def write(self, text: str, /) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self._shell.flush_streams(but=self)
+        self._parts.append(text)
+        self._size += len(text)
+        if self._size > 8192:
+            self.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        if self._parts:
+            text = "".join(self._parts)
+            self._parts.clear()
+            self._size = 0
+            self._shell.emit(output_type="stream", name=self._name, text=text)
+
+
+class _Publisher(DisplayPublisher):
+    """Sends what is displayed to the parent."""
+
+    def publish(
+        self, data: Any, metadata: Any = None, *, transient: Any = None, update: bool = False, **_: Any
+    ) -> None:
+        kind = "update_display_data" if update else "display_data"
+        self.shell.flush_streams()
+        self.shell.emit(
+            output_type=kind, data=_plain(data), metadata=metadata or {}, display_id=(transient or {}).get("display_id")
+        )
+
+    def clear_output(self, wait: bool = False) -> None:
+        self.shell.flush_streams()
+        self.shell.emit(output_type="clear_output", wait=bool(wait))
+
+
+class _Hook(DisplayHook):
+    """Sends the value of a cell's last expression to the parent."""
+
+    def start_displayhook(self) -> None:
+        self.shell.flush_streams()
+        self._result: tuple[Any, Any] = ({}, {})
+
+    def write_output_prompt(self) -> None:
+        """Write nothing: the notebook shows its own prompt."""
+
+    def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
+        self._result = (_plain(format_dict), md_dict or {})
+
+    def finish_displayhook(self) -> None:
+        data, metadata = self._result
+        self.shell.emit(output_type="execute_result", data=data, metadata=metadata)
+
+
+class Shell(InteractiveShell):
+    """The shell. `send` is how it reaches the parent: a child sets it; `muted` counts widgets that keep outputs."""
+
+    send: Any = None
+    muted = 0
+
+    @classmethod
+    def make(cls) -> Shell:
+        """Make the one shell of this process and put its streams and its display hook in place."""
+        shell: Shell = cls.instance(display_pub_class=_Publisher, displayhook_class=_Hook, colors="neutral")
+        shell.streams = (_Stream("stdout", 1, shell), _Stream("stderr", 2, shell))
+        sys.stdout, sys.stderr = shell.streams
+        sys.displayhook = shell.displayhook
+        builtins.input = _no_input
+        return shell
+
+    def run(self, source: str, place: int) -> None:
+        """Run a cell as a kernel does: inside a running event loop, so that a cell may await or start tasks."""
+        loop = get_asyncio_loop()
+        if self._awaits(source):
+            self.run_cell(source, store_history=True, cell_id=str(place))  # runs it on that loop
+        else:
+            loop.run_until_complete(self._run_inside(source, place))
+        self.flush_streams()
+
+    def _awaits(self, source: str) -> bool:
+        """Return whether the cell awaits at its top level."""
+        if "await" not in source and "async" not in source:
+            return False
+        try:
+            return bool(self.should_run_async(source, transformed_cell=self.transform_cell(source)))
+        except Exception:  # what cannot be transformed is told when it runs
+            return False
+
+    async def _run_inside(self, source: str, place: int) -> None:
+        self.run_cell(source, store_history=True, cell_id=str(place))
+
+    def emit(self, **output: Any) -> None:
+        """Send an output; one that is no JSON is told instead of sent."""
+        if self.muted:
+            return
+        try:
+            self.send(output=output)
+        except (TypeError, ValueError) as error:
+            self.send(output={"output_type": "stream", "name": "stderr", "text": f"output dropped: {error}\n"})
+
+    def flush_streams(self, but: Any = None) -> None:
+        """Send what is kept of both streams, so that outputs stay in order."""
+        for stream in self.streams:
+            if stream is not but:
+                stream.flush()
+
+    def mute(self) -> None:
+        """Drop outputs from here on: a widget keeps them."""
+        self.flush_streams()
+        self.muted += 1
+
+    def unmute(self) -> None:
+        """Send outputs again."""
+        self.flush_streams()
+        self.muted -= 1
+
+    def enable_gui(self, gui: Any = None) -> None:
+        """Do nothing: there is no screen."""
+
+    def ask_exit(self) -> None:
+        """Do nothing: `exit` in a notebook ends its kernel after the cell, and here the next cells are run."""
+
+    def init_io(self) -> None:
+        """Leave the streams alone until `make` puts ours in place."""
+
+    def init_history(self) -> None:
+        """Keep no history file."""
+        self.history_manager = HistoryManager(shell=self, parent=self, enabled=False)
+        self.configurables.append(self.history_manager)
+
+    def _showtraceback(self, etype: Any, evalue: Any, stb: Any) -> None:
+        self.flush_streams()
+        try:
+            text = str(evalue)
+        except Exception:
+            text = "(its text cannot be read)"
+        self.emit(output_type="error", ename=etype.__name__, evalue=text, traceback=[str(line) for line in stb])
+
+
+def _no_input(*_: object) -> str:
+    raise StdinNotImplementedError("input() was called, and while a notebook is graded there is nobody to answer.")
+
+
+def _plain(data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        kind: base64.b64encode(value).decode() if isinstance(value, bytes) else value for kind, value in data.items()
+    }

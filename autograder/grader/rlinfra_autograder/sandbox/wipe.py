@@ -1,0 +1,65 @@
+"""Measuring and removing a folder that a student's process wrote: bounded, and whatever it may look like.
+
+Folders may be nested thousands deep, carry no permission at all, or be symbolic links to somewhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+
+def measure(folder: Path, most_entries: int) -> tuple[int, int]:
+    """Return how many bytes and entries a folder holds; after so many entries it stops counting."""
+    size = entries = 0
+    pending = [str(folder)]
+    while pending and entries <= most_entries:
+        try:
+            with os.scandir(pending.pop()) as found:
+                for entry in found:
+                    entries += 1
+                    with suppress(OSError):
+                        size += entry.stat(follow_symlinks=False).st_blocks * 512
+                        if entry.is_dir(follow_symlinks=False):
+                            pending.append(entry.path)
+                    if entries > most_entries:
+                        break
+        except FileNotFoundError:
+            continue  # removed meanwhile
+        except OSError:  # too deep for a path, or closed to its owner: nothing that honest work needs
+            return size, most_entries + 1
+    return size, entries
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder and all in it, going down by descriptors: a path may be too long to be one."""
+    with suppress(FileNotFoundError):
+        parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            _remove_at(parent, folder.name)
+        finally:
+            os.close(parent)
+
+
+def _remove_at(parent: int, name: str) -> None:
+    """Remove a folder in `parent`. Subfolders are moved up into it first, so that nothing is ever deep."""
+    pending = [name]
+    moved = 0
+    while pending:
+        current = pending.pop()
+        os.chmod(current, stat.S_IRWXU, dir_fd=parent)  # it may be closed to its owner
+        descriptor = os.open(current, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+        try:
+            for entry in list(os.scandir(descriptor)):
+                if entry.is_dir(follow_symlinks=False):
+                    moved += 1
+                    os.chmod(entry.name, stat.S_IRWXU, dir_fd=descriptor)  # moving a folder writes to it
+                    os.rename(entry.name, f"{name}.{moved}", src_dir_fd=descriptor, dst_dir_fd=parent)
+                    pending.append(f"{name}.{moved}")
+                else:
+                    os.unlink(entry.name, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        os.rmdir(current, dir_fd=parent)
