@@ -12,14 +12,25 @@ from typing import Any
 
 from rlinfra_autograder.grade import Graded, grade
 from rlinfra_autograder.sandbox.limits import Limits
-from rlinfra_autograder.sandbox.process import ChildSettings
-from rlinfra_autograder.sandbox.runner import Runner, SubprocessRunner
+from rlinfra_autograder.sandbox.runner import Runner, ZygoteRunner
+from rlinfra_autograder.sandbox.zygote import ChildSettings
 from tests.conftest import QUICK, STUDENT_PYTHON
 
 from . import notebooks
 from .system import remove_tree
 
-SHORT = replace(QUICK, notebook_cpu_seconds=4.0, wall_factor=2.0, memory_bytes=256 << 20, file_bytes=8 << 20)
+SHORT = replace(
+    QUICK,
+    notebook_cpu_seconds=2.0,
+    wall_factor=2.0,
+    memory_bytes=256 << 20,
+    file_bytes=4 << 20,
+    disk_bytes=16 << 20,
+    disk_entries=200,
+    threads=32,
+    cell_output_bytes=1 << 17,
+    notebook_output_bytes=1 << 18,
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,9 @@ class Bench:
 @contextmanager
 def running(settings: ChildSettings) -> Iterator[Runner]:
     """Start a runner of such children, and close it in the end."""
-    yield SubprocessRunner(settings)
+    with ZygoteRunner(settings) as runner:
+        runner.verify()
+        yield runner
 
 
 @contextmanager

