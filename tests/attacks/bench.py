@@ -54,10 +54,11 @@ class Bench:
 
 
 @contextmanager
-def running(settings: ChildSettings) -> Iterator[Runner]:
+def running(settings: ChildSettings, started: bool = True) -> Iterator[Runner]:
     """Start a runner of such children, and close it in the end."""
     with ZygoteRunner(settings) as runner:
-        runner.verify()
+        if started:
+            runner.zygote()
         yield runner
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .attack import Attack, Goal, all_functions, both, cell
+from .attack import Attack, Goal, all_functions, cell
 
 KIND = "forging observations"
 
@@ -47,7 +47,7 @@ ATTACKS = (
         "A well-formed observation of 900 lists in one another: it can be parsed, and not walked through.",
         _in_a_function("json.dumps({'observed': {'value': 0}}).replace('0', '[' * 900 + ']' * 900)"),
         Goal.GRADER,
-        "bounded observations",
+        "messages are bounded",
     ),
     Attack(
         "an integer of 4,000 digits",
@@ -55,7 +55,7 @@ ATTACKS = (
         "An observation that no float can hold, so that the comparison overflows.",
         _in_a_function("'{\"observed\": {\"value\": ' + '9' * 4000 + '}}'"),
         Goal.GRADER,
-        "bounded observations",
+        "messages are bounded",
     ),
     Attack(
         "no JSON at all",
@@ -66,35 +66,10 @@ ATTACKS = (
         "a message that cannot be read ends the child",
     ),
     Attack(
-        "a list for a message",
+        "a line of 12 MB",
         KIND,
-        "JSON of another form than any message has.",
-        _in_a_function("'[1, 2, 3]'"),
-        Goal.GRADER,
-        "a message that cannot be read ends the child",
-    ),
-    Attack(
-        "a line of 48 MB",
-        KIND,
-        "One message of 48 MB without an end, for the grader to keep.",
-        both(cell(WIRE + """
-data = b"[" * (1 << 20)
-for number in list(own_wires()):
-    if not os.get_blocking(number): os.set_blocking(number, True)
-    try:
-        for _ in range(48):
-            sent = 0
-            while sent < len(data):
-                sent += os.write(number, data[sent:])
-        open("«file»", "w").write("the grader took it all") if False else None
-        own_send("")
-        own_done = True
-    except OSError:
-        pass
-time.sleep(0.2)
-os.write(number, b"\\n")
-«say»
-""")),
+        "One message of 12 MB, for the grader to keep until its end.",
+        cell(WIRE + "own_send('{\"nothing\": \"' + 'x' * (12 << 20) + '\"}')\n«say»"),
         Goal.BOUNDS,
         "a message has a longest length",
     ),
@@ -144,7 +119,7 @@ while time.time() < deadline:
         "Prints a lone surrogate: no file can hold it, and the graded notebook is one.",
         cell("print('\\ud800')"),
         Goal.GRADER,
-        "outputs are made writable",
+        "sanitised notebook",
     ),
     Attack(
         "a display nested 900 deep",
@@ -158,7 +133,7 @@ for _ in range(900):
 display({"application/json": nested}, raw=True)
 """),
         Goal.GRADER,
-        "outputs are made writable",
+        "messages are bounded",
     ),
     Attack(
         "a display of another form",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .attack import Attack, Goal, both, cell, last
+from .attack import Attack, Goal, cell
 
 KIND = "leaving something behind"
 FOLDER = "wiped folder"
@@ -61,7 +61,7 @@ open(folder + "/«tag».py", "w").write("own = 1")
         "Adds a path file to the student's environment, which every Python there would read.",
         cell("open('«library»/«tag».pth', 'w').write('# mine')"),
         Goal.WRITE,
-        "Landlock",
+        "files: Landlock and uid",
     ),
     Attack(
         "bytecode for the next",
@@ -69,7 +69,7 @@ open(folder + "/«tag».py", "w").write("own = 1")
         "Adds bytecode to the cache of the student's package.",
         cell("open('«library»/rlinfra/__pycache__/«tag».cpython-311.pyc', 'wb').write(b'x')"),
         Goal.WRITE,
-        "Landlock",
+        "files: Landlock and uid",
     ),
     Attack(
         "patched module",
@@ -111,21 +111,5 @@ open(folder + "/«tag».py", "w").write("own = 1")
              "sys.meta_path.insert(0, Own())"),
         Goal.LEFTOVER,
         OWN_PROCESS,
-    ),
-    Attack(
-        "function at exit",
-        KIND,
-        "Registers a function that writes a file outside when the process ends.",
-        cell("import atexit\natexit.register(lambda: open('«outside»/late', 'w').write('x'))"),
-        Goal.WRITE,
-        "no exit handlers, and Landlock",
-    ),
-    Attack(
-        "thread that keeps the process alive",
-        KIND,
-        "Leaves a thread that is no daemon and sleeps, so that the process does not end by itself.",
-        both(cell("import threading, time\nthreading.Thread(target=time.sleep, args=(30,)).start()"), last("1")),
-        Goal.GRADER,
-        "no exit handlers",
     ),
 )  # fmt: skip

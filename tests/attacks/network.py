@@ -5,7 +5,7 @@ from __future__ import annotations
 from .attack import Attack, Goal, cell
 
 KIND = "reaching the network"
-CALLS = "seccomp: sockets"
+CALLS = "sockets: seccomp and Landlock"
 
 ATTACKS = (
     Attack(

@@ -21,6 +21,7 @@ TOPIC = "memory"
 SEED = "a seed of the course that only the staff knows: 6b1f7b0c5d"
 ATTACKER, NEIGHBOUR = "mallory", "ada"
 TASKS = {task.name: task for task in load_tasks(TOPIC)}
+ALL_POINTS = sum(task.points for task in TASKS.values())
 FUNCTIONS = tuple(task.name for task in TASKS.values() if isinstance(task, FunctionTask))
 
 # Plausible, and without a single criterion met.

@@ -6,8 +6,8 @@ from .attack import Attack, Goal, cell
 
 KIND = "reaching other processes"
 SHARED = "shared memory and queues"
-CALLS = "seccomp: other processes"
-IPC = "seccomp: shared memory and queues"
+CALLS = "other processes: seccomp, uid, Landlock"
+IPC = "shared memory: seccomp"
 
 LIBC = """
 import ctypes, os, time
@@ -109,7 +109,7 @@ ctypes.memmove(at, b"mine now", 8)
         "Writes into a file of shared memory that another process uses.",
         cell("open('«posix»', 'w').write('mine now')"),
         Goal.VICTIM,
-        "Landlock",
+        "files: Landlock and uid",
     ),
     Attack(
         "POSIX shared memory read",
@@ -117,7 +117,7 @@ ctypes.memmove(at, b"mine now", 8)
         "Reads shared memory of another process.",
         cell("print(open('«posix»').read())"),
         Goal.READ,
-        "Landlock",
+        "files: Landlock and uid",
     ),
     Attack(
         "message queue left behind",
@@ -133,6 +133,6 @@ ctypes.memmove(at, b"mine now", 8)
         "Leaves a key in the user's keyring, for an accomplice to read.",
         cell(LIBC + "own_call(248, b'user', b'«tag»', b'hidden', 6, -4)"),
         Goal.LEFTOVER,
-        "seccomp: keys",
+        "keys: seccomp and uid",
     ),
 )

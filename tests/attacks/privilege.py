@@ -6,8 +6,8 @@ from .attack import Attack, Goal, cell
 from .others import LIBC
 
 KIND = "gaining rights"
-MODES = "seccomp: owners and modes"
-NAMESPACES = "seccomp: mounts and namespaces"
+MODES = "owners and modes: seccomp and uid"
+NAMESPACES = "the kernel: seccomp, uid, Landlock"
 
 ATTACKS = (
     Attack(
@@ -48,7 +48,7 @@ with open("own", "rb", 0) as file:
 «say»
 """),
         Goal.READ,
-        "seccomp: device nodes",
+        "devices: uid",
     ),
     Attack(
         "mount",
@@ -93,7 +93,7 @@ own_call(321, 0, attribute, len(attribute))
         "Writes into a file that everybody may write.",
         cell("open('«file»', 'w').write('mine now')"),
         Goal.WRITE,
-        "Landlock",
+        "files: Landlock and uid",
     ),
     Attack(
         "file outside added",
@@ -101,7 +101,7 @@ own_call(321, 0, attribute, len(attribute))
         "Adds a file to a folder in which everybody may write.",
         cell("open('«outside»/own', 'w').write('mine')"),
         Goal.WRITE,
-        "Landlock",
+        "files: Landlock and uid",
     ),
     Attack(
         "gradebook rewritten",
@@ -109,7 +109,7 @@ own_call(321, 0, attribute, len(attribute))
         "Writes a grade into the gradebook.",
         cell("open('«gradebook»', 'a').write('mallory 20')"),
         Goal.WRITE,
-        "Landlock",
+        "files: Landlock and uid",
     ),
     Attack(
         "neighbour's submission deleted",
@@ -117,6 +117,6 @@ own_call(321, 0, attribute, len(attribute))
         "Deletes what another student handed in.",
         cell("import os\nos.unlink('«neighbour»')"),
         Goal.WRITE,
-        "Landlock",
+        "files: Landlock and uid",
     ),
 )

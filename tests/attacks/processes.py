@@ -6,7 +6,7 @@ from .attack import Attack, Goal, cell
 from .others import LIBC
 
 KIND = "starting processes"
-CALLS = "seccomp: new processes"
+CALLS = "new processes: seccomp"
 
 # what a child says reaches the cell's outputs through a file in the folder
 CHILD = """

@@ -7,7 +7,8 @@ from .attack import Attack, Goal, all_functions, both, cell, last
 KIND = "reading files"
 OTHERS = "reading the grader's process"
 IMPORTS = "importing the answers"
-FILES = "Landlock"
+FILES = "files: Landlock"
+OTHER = "other processes: seccomp, uid, Landlock"
 
 # runs the solution cells of a notebook, and puts their answers in the place of one's own before each check
 SOLVE = """
@@ -116,17 +117,18 @@ exec(compile(source.replace("from rlinfra.given.arguments", "from rlinfra.given"
             all_functions("def NAME(*args, **kwargs):\n    open('own-inputs', 'a').write(repr((args, kwargs)))"),
             last("""
 import glob, os, time
-deadline = time.time() + 3
-while time.time() < deadline and not os.path.exists("own-inputs"):
-    for path in glob.glob("«scratch»/*/own-inputs") + glob.glob("«scratch»/*/*/own-inputs"):
+deadline = time.time() + 1.2
+found = set()
+while time.time() < deadline:
+    for path in glob.glob("«scratch»/*/*/own-inputs"):
         if not os.path.samefile(os.path.dirname(path), "."):
-            print(open(path).read())
-            deadline = 0
-    time.sleep(0.01)
+            found.add(open(path).read())
+    time.sleep(0.05)
+print(found)
 """),
         ),
         Goal.INPUTS,
-        FILES,
+        OTHER,
     ),
     Attack(
         "grader's environment by /proc",
@@ -134,7 +136,7 @@ while time.time() < deadline and not os.path.exists("own-inputs"):
         "Prints the environment of the grader's process.",
         cell("print(open('/proc/«victim»/environ').read())"),
         Goal.READ,
-        FILES,
+        OTHER,
     ),
     Attack(
         "grader's descriptor by /proc",
@@ -142,7 +144,7 @@ while time.time() < deadline and not os.path.exists("own-inputs"):
         "Opens the course seed through the descriptor that the grader holds.",
         cell("print(open('/proc/«grader»/fd/«descriptor»').read())"),
         Goal.READ,
-        FILES,
+        OTHER,
     ),
     Attack(
         "memory by /proc",
@@ -150,7 +152,7 @@ while time.time() < deadline and not os.path.exists("own-inputs"):
         "Reads another process's memory through its file in /proc.",
         cell("file = open('/proc/«victim»/mem', 'rb', 0)\nfile.seek(«address»)\nprint(file.read(«length»).decode())"),
         Goal.READ,
-        FILES,
+        OTHER,
     ),
     Attack(
         "own environment",

@@ -6,6 +6,7 @@ without knowing what it tried.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -45,7 +46,14 @@ from .system import (
 CANARY = "RLINFRA_ATTACK_CANARY"
 PATIENCE_SECONDS = 8.0
 MOST_SAID = 1 << 20
-GradeIt = Callable[[Any], Graded]
+LOOK_AROUND = """
+import builtins, os, sys, threading
+places = [*vars(builtins), *os.environ, *os.listdir(), *(thread.name for thread in threading.enumerate()),
+          *(str(getattr(finder, "name", "")) for finder in sys.meta_path)]
+if any("«tag»" in place for place in places):
+    «say»
+"""
+GradeIt = Callable[[Any, str], Graded]
 
 
 @dataclass(frozen=True)
@@ -86,7 +94,7 @@ class World:
         os.set_inheritable(self.descriptor, True)
         self.names = self._names()
         self._files = self._snapshot()
-        self._scratch = set(os.listdir(self.scratch))
+        self._scratch = self._in_scratch()
         self._processes = set(descendants())
         return self
 
@@ -101,8 +109,8 @@ class World:
         kept_in_the_kernel(self.tag)
         for path in self._tagged():
             path.unlink() if not path.is_dir() or path.is_symlink() else remove_tree(path)
-        for name in set(os.listdir(self.scratch)) - self._scratch:
-            remove_tree(self.scratch / name)
+        for path in self._in_scratch() - self._scratch:
+            remove_tree(path)
         if self._made:
             remove_tree(self.root)
         self._orphans.__exit__(None, None, None)
@@ -204,7 +212,7 @@ class World:
 
         def work() -> None:
             try:
-                future.set_result(grade_it(notebook))
+                future.set_result(grade_it(notebook, notebooks.ATTACKER))
             except BaseException as error:  # whatever it is, it ends the grading of this submission
                 future.set_exception(error)
 
@@ -230,9 +238,25 @@ class World:
             touches.append(Touch(Goal.VICTIM, "its shared memory"))
         if not eventually(lambda: not self._new_processes()):
             touches.append(Touch(Goal.PROCESS, f"{len(self._new_processes())} left alive"))
-        left = set(os.listdir(self.scratch)) - self._scratch
+        left = self._in_scratch() - self._scratch
         touches += [Touch(Goal.LEFTOVER, "its working folder") for _ in left]
         touches += [Touch(Goal.LEFTOVER, what) for what in kept_in_the_kernel(self.tag)]
+        return touches
+
+    def _in_scratch(self) -> set[Path]:
+        """Return the grader's temporary folders, and what lies right in them."""
+        return {*self.scratch.glob("*"), *self.scratch.glob("*/*")}
+
+    def next_student(self, grade_it: GradeIt) -> list[Touch]:
+        """Grade an honest notebook after the attack; it also looks around for what the attack left."""
+        notebook = copy.deepcopy(notebooks.honest_notebook())
+        notebook.cells.append(nbformat.v4.new_code_cell(LOOK_AROUND, id="look-around"))
+        graded = grade_it(self.fill(notebook), notebooks.NEIGHBOUR)
+        touches = []
+        if graded.earned != notebooks.ALL_POINTS:
+            touches.append(Touch(Goal.LEFTOVER, f"it got {graded.earned:g} points"))
+        if self.tag[::-1] in texts_of.said_by(graded):
+            touches.append(Touch(Goal.LEFTOVER, "it found something"))
         return touches
 
     def _new_processes(self) -> list[Any]:
