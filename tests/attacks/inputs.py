@@ -25,27 +25,14 @@ ATTACKS = (
         TWO_RUNS,
     ),
     Attack(
-        "printed",
+        "display of an earlier cell",
         KIND,
-        "The functions print their arguments past the redirected stream.",
-        all_functions("def NAME(*args, **kwargs):\n    print(args, kwargs, file=own)", "import sys\nown = sys.stdout"),
-        Goal.INPUTS,
-        TWO_RUNS,
-    ),
-    Attack(
-        "warned about",
-        KIND,
-        "The functions warn of their arguments on standard error.",
-        all_functions("def NAME(*args, **kwargs):\n    own.write(repr((args, kwargs)))", "import sys\nown = sys.stderr"),
-        Goal.INPUTS,
-        TWO_RUNS,
-    ),
-    Attack(
-        "displayed",
-        KIND,
-        "The functions display their arguments as HTML.",
-        all_functions("def NAME(*args, **kwargs):\n    from IPython.display import HTML, display\n"
-                      "    display(HTML(repr((args, kwargs))))"),
+        "The functions write their arguments into a display that an earlier cell made.",
+        all_functions("def NAME(*args, **kwargs):\n    own.append((args, kwargs))\n    own_display.update(own)", """
+from IPython.display import display
+own = []
+own_display = display(own, display_id=True)
+"""),
         Goal.INPUTS,
         TWO_RUNS,
     ),
@@ -56,15 +43,13 @@ ATTACKS = (
         both(
             all_functions("def NAME(*args, **kwargs):\n    own.append((args, kwargs))", """
 import sys, threading, time
-own, own_out = [], sys.stdout
+own, own_out, own_late = [], sys.stdout, threading.Event()
 def own_tell():
-    while True:
-        time.sleep(0.01)
-        while own:
-            print(own.pop(), file=own_out)
+    own_late.wait()
+    print(own, file=own_out)
 threading.Thread(target=own_tell, daemon=True).start()
 """),
-            last("import time\ntime.sleep(0.2)"),
+            last("own_late.set()\ntime.sleep(0.2)"),
         ),
         Goal.INPUTS,
         TWO_RUNS,

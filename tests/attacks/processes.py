@@ -32,14 +32,6 @@ ATTACKS = (
         CALLS,
     ),
     Attack(
-        "shell",
-        KIND,
-        "Starts a command by IPython's exclamation mark.",
-        cell("!echo «tag» | rev"),
-        Goal.PROCESS,
-        CALLS,
-    ),
-    Attack(
         "subprocess",
         KIND,
         "Starts a command by the module subprocess.",
