@@ -1,4 +1,5 @@
-# make demo · make test · make lab · make formgrader · make lint · make audit · make release
+# make demo · make test · make lab · make formgrader
+# make lint · make audit · make bench · make release
 PYTHON ?= python3
 STAFF := .venv
 STUDENT := .venv-student
@@ -6,7 +7,7 @@ BIN := $(STAFF)/bin
 PIP := -m pip --disable-pip-version-check --quiet
 CODE := $(shell find course autograder -name '*.py' -o -name '*.json' -o -name 'pyproject.toml')
 
-.PHONY: demo test lab formgrader lint audit release install clean
+.PHONY: demo test lab formgrader lint audit bench release install clean
 
 demo: install
 	$(BIN)/rlinfra-grade demo
@@ -27,6 +28,10 @@ lint: install
 audit: install
 	$(BIN)/rlinfra-grade audit
 
+# Ratios to a named rival or a floor, written to benchmarks/results.md: for a machine that does nothing else.
+bench: install
+	$(BIN)/python -m benchmarks
+
 release: install
 	$(BIN)/rlinfra-grade release
 
@@ -44,12 +49,12 @@ formgrader: install
 # Two environments: the staff's, and the student's, in which submissions run and which holds no staff package.
 install: .make/staff .make/student
 
-.make/staff: pyproject.toml constraints.txt autograder/reference/pyproject.toml autograder/grader/pyproject.toml | $(STAFF)
+.make/staff: pyproject.toml constraints.txt autograder/reference/pyproject.toml autograder/grader/pyproject.toml | $(STAFF)/bin/python
 	@echo "Installing the staff's environment in $(STAFF) …"
 	$(BIN)/python $(PIP) install -c constraints.txt -e '.[lab,dev]' -e autograder/reference -e autograder/grader
 	@mkdir -p .make && touch $@
 
-.make/student-packages: pyproject.toml constraints.txt | $(STUDENT)
+.make/student-packages: pyproject.toml constraints.txt | $(STUDENT)/bin/python
 	@echo "Installing the student's environment in $(STUDENT) …"
 	$(STUDENT)/bin/python $(PIP) install -c constraints.txt '.[lab]' coverage
 	@mkdir -p .make && touch $@
@@ -58,12 +63,12 @@ install: .make/staff .make/student
 	$(STUDENT)/bin/python $(PIP) install --no-deps --force-reinstall .
 	@touch $@
 
-$(STAFF) $(STUDENT):
+$(STAFF)/bin/python $(STUDENT)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed, and $(PYTHON) is older or missing. Install one, or say PYTHON=python3.12."; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo "$(PYTHON) cannot make virtual environments: install python3-venv (apt-get install python3-venv)."; exit 1; }
-	$(PYTHON) -m venv $@
+	$(PYTHON) -m venv $(@:/bin/python=)
 
 clean:
 	rm -rf $(STAFF) $(STUDENT) .make build .mypy_cache .pytest_cache .ruff_cache .hypothesis

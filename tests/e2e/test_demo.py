@@ -12,6 +12,8 @@ from rich.console import Console
 from rlinfra.topics import find_topic
 from rlinfra_autograder import demo
 from rlinfra_autograder.classroom import synthetic_class
+from rlinfra_autograder.plugin import UNSAFE
+from rlinfra_autograder.sandbox.zygote import RunnerError
 from tests.e2e.course import copy_course
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # nbgrader 0.9.6 under SQLAlchemy 2.1
@@ -67,6 +69,19 @@ def test_where_a_notebook_has_other_cells_the_class_begins_anew(run_demo, course
     notebook.cells.insert(4, added)
     nbformat.write(notebook, path)
     assert "2 submissions graded, 0 unchanged" in run_demo()
+
+
+def test_where_student_code_cannot_be_confined_the_synthetic_class_is_graded_and_marked(run_demo, course, monkeypatch):
+    def refuses(*_):
+        raise RunnerError("student code cannot be confined here: this kernel has no Landlock")
+
+    monkeypatch.setattr(demo, "verified_runner", refuses)
+    monkeypatch.setenv(UNSAFE, "")  # so that what the demo sets is taken back
+    said = run_demo()
+    assert "no Landlock" in said
+    assert "marks every grade" in said
+    graded = nbformat.read(course / "autograded" / "ada" / "memory" / "memory.ipynb", as_version=4)
+    assert graded.metadata.rlinfra.provenance.confined is False
 
 
 def test_a_gradebook_with_a_real_class_is_left_alone(run_demo, course):

@@ -81,6 +81,17 @@ def test_the_demo_reads_the_same_points(course):
     assert read_result(course, "kira", TOPIC).score == 17
 
 
+def test_a_grade_made_without_a_sandbox_says_so(course):
+    """And grading with one takes the mark away again."""
+    graded = course / "autograded" / "ada" / TOPIC / f"{TOPIC}.ipynb"
+    for flags, confined in ((["--GradeNotebook.unsafe_no_sandbox=True"], False), ([], True)):
+        run(course, "nbgrader", "autograde", TOPIC, "--student", "ada", "--force", *flags)
+        notebook = nbformat.read(graded, as_version=4)
+        assert notebook.metadata.rlinfra.provenance.confined is confined
+        assert ("Graded without a sandbox" in notebook.cells[0].source) is not confined
+        assert sum(scores(course)["ada"].values()) == 20
+
+
 def test_without_the_answers_out_of_reach_nothing_is_graded(course, root):
     (course / ".venv-student").unlink()
     (course / ".venv-student").symlink_to(root / ".venv")

@@ -113,6 +113,11 @@ def test_a_summary_lists_the_cells_that_were_stopped():
     assert "stopped" not in as_read(summary_html([FULL], []))
 
 
+def test_a_summary_says_when_the_grade_was_made_without_a_sandbox():
+    assert "Graded without a sandbox" in as_read(summary_html([FULL], [], confined=False))
+    assert "sandbox" not in as_read(summary_html([FULL], []))
+
+
 def test_every_text_of_a_summary_is_escaped():
     """A stopped cell is named by its first line, which the student wrote."""
     verdict = Verdict(SCRIPT, 1, (CriterionVerdict(SCRIPT, 1, 0, 0, 1, SCRIPT),))

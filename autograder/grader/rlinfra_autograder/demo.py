@@ -54,10 +54,12 @@ class Result:
     remarks: tuple[str, ...]
 
 
-def run_demo(root: Path, console: Console) -> None:
+def run_demo(root: Path, console: Console, *, confine: bool = True) -> None:
     """Release every topic, hand in and grade the class, write feedback, and show the table."""
     _refuse_real_class(root)
-    confine = _choose_confinement(root, console)
+    confine = confine and _can_confine(root, console)
+    if not confine:
+        os.environ[UNSAFE] = "1"
     topics = [topic.name for topic in TOPICS]
     students = synthetic_class()
     journal = _Journal(root / JOURNAL, confine)
@@ -104,8 +106,8 @@ def _refuse_real_class(root: Path) -> None:
         )
 
 
-def _choose_confinement(root: Path, console: Console) -> bool:
-    """Return whether student code is confined; where it cannot be, the class is synthetic and the demo says so."""
+def _can_confine(root: Path, console: Console) -> bool:
+    """Return whether student code can be confined; where not, the class is synthetic, and the demo says so."""
     python = root / STUDENT_PYTHON
     try:
         runner, _ = verified_runner(root, python, True)
@@ -114,7 +116,6 @@ def _choose_confinement(root: Path, console: Console) -> bool:
         if "cannot be confined" not in str(error):
             raise DemoError(str(error)) from error
         console.print(f"{error}.\nThe demo's class is synthetic, so it goes on without, and marks every grade.")
-        os.environ[UNSAFE] = "1"
         return False
     return True
 

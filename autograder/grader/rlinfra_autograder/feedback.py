@@ -10,6 +10,10 @@ if TYPE_CHECKING:
 
     from .verdicts import CriterionVerdict, Verdict
 
+_UNCONFINED = (
+    "<b>Graded without a sandbox.</b> The code in this notebook could reach whatever the grader can; "
+    "nothing here proves that it did not."
+)
 _CELL = "text-align:left;vertical-align:top;padding:.2em 1em .2em 0"
 
 
@@ -35,8 +39,8 @@ def verdict_html(verdict: Verdict) -> str:
     )
 
 
-def summary_html(verdicts: Sequence[Verdict], faults: Sequence[str]) -> str:
-    """Return what stands at the top of a graded notebook: a row a task, and which cells were stopped."""
+def summary_html(verdicts: Sequence[Verdict], faults: Sequence[str], *, confined: bool = True) -> str:
+    """Return the top of a graded notebook: a row a task, cells that were stopped, whether it was confined."""
     rows = "".join(
         f"<tr><td style='{_CELL}'><code>{html.escape(verdict.task)}</code></td>"
         f"<td style='{_CELL}'>{points_text(verdict.earned)} of {points_text(verdict.points)}</td>"
@@ -54,6 +58,7 @@ def summary_html(verdicts: Sequence[Verdict], faults: Sequence[str]) -> str:
             if stopped
             else ""
         )
+        + ("" if confined else f"<p>{_UNCONFINED}</p>")
     )
 
 

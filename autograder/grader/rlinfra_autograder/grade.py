@@ -9,10 +9,10 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -29,9 +29,9 @@ from .tasks import load_tasks, topic_source
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .probes import Request
     from .sandbox.attempt import CellRun
     from .sandbox.runner import Runner
+    from .tasks.model import Task
     from .verdicts import Verdict
 
 METADATA_KEY = "rlinfra"
@@ -65,35 +65,50 @@ def grade(
     `environment` holds the versions in the student's environment, as `Runner.verify` returned them. Raises
     `RunnerError` where the grader itself cannot run notebooks.
     """
-    graded = copy.deepcopy(notebook)
     tasks = {task.name: task for task in load_tasks(topic)}
-    cells = [(place, cell.source) for place, cell in enumerate(graded.cells) if _runs(cell)]
-    places = {name: place for place, cell in enumerate(graded.cells) if (name := _grade_id(cell)) in tasks}
-    requests: dict[int, Request] = {place: request_of(tasks[name], seed) for name, place in places.items()}
-    with ThreadPoolExecutor(2) as threads:
-        shown_run = threads.submit(runner.run, cells, None)
-        judged_run = threads.submit(runner.run, cells, requests)
-        shown, judged = shown_run.result(), judged_run.result()
-    seconds = {name: second_request(tasks[name], first, seed) for name, first in judged.probed.items()}
-    drills = {places[name]: second for name, second in seconds.items() if second is not None}
-    drilled = runner.run(cells, drills) if drills else Execution({}, {})
-    joined = {name: _joined(judged.probed[name], second) for name, second in drilled.probed.items()}
-    probed = {**judged.probed, **joined}
+    places = {name: place for place, cell in enumerate(notebook.cells) if (name := _grade_id(cell)) in tasks}
+    runs = _run(notebook, tasks, places, runner, seed)
     verdicts = tuple(
-        judge(task, probed.get(name, Probed(NOT_REACHED)), seed=seed, student_id=student_id)
+        judge(task, runs.probed.get(name, Probed(NOT_REACHED)), seed=seed, student_id=student_id)
         for name, task in tasks.items()
     )
-    _write_outputs(graded, shown.cells, {places[v.task]: v for v in verdicts if v.task in places})
-    runs = [*drilled.cells.items(), *judged.cells.items(), *shown.cells.items()]
-    stopped = {place: run.fault for place, run in sorted(runs, key=lambda item: item[0]) if run.fault}
-    faults = tuple(f"{_first_line(graded.cells[place].source)}: {fault}" for place, fault in stopped.items())
-    graded.cells.insert(0, nbformat.v4.new_markdown_cell(summary_html(verdicts, faults), id="rlinfra-result"))
+    faults = tuple(f"{_first_line(notebook.cells[place].source)}: {why}" for place, why in runs.faults.items())
+    graded = copy.deepcopy(notebook)
+    _write_outputs(graded, runs.shown, {places[v.task]: v for v in verdicts if v.task in places})
+    summary = summary_html(verdicts, faults, confined=runner.confined)
+    graded.cells.insert(0, nbformat.v4.new_markdown_cell(summary, id="rlinfra-result"))
     graded.metadata[METADATA_KEY] = {
         "provenance": _provenance(notebook, topic, seed, runner, environment),
         "verdicts": [asdict(verdict) for verdict in verdicts],
         "faults": list(faults),
     }
     return Graded(graded, verdicts, faults)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """What the runs of a notebook gave: the cells people see, what each check observed, and why cells were stopped."""
+
+    shown: Mapping[int, CellRun]
+    probed: Mapping[str, Probed]
+    faults: Mapping[int, str]
+
+
+def _run(notebook: Any, tasks: Mapping[str, Task], places: Mapping[str, int], runner: Runner, seed: str) -> _Runs:
+    """Run the notebook: shown, then judged, then once more what a drill asks of a second process.
+
+    The shown run is over before any hidden input exists, so there is nothing that it could overhear.
+    """
+    cells = [(place, cell.source) for place, cell in enumerate(notebook.cells) if _runs(cell)]
+    shown = runner.run(cells, None)
+    judged = runner.run(cells, {place: request_of(tasks[name], seed) for name, place in places.items()})
+    seconds = {name: second_request(tasks[name], first, seed) for name, first in judged.probed.items()}
+    drills = {places[name]: second for name, second in seconds.items() if second is not None}
+    drilled = runner.run(cells, drills) if drills else Execution({}, {})
+    joined = {name: _joined(judged.probed[name], second) for name, second in drilled.probed.items()}
+    ends = [*drilled.cells.items(), *judged.cells.items(), *shown.cells.items()]
+    faults = {place: run.fault for place, run in sorted(ends, key=itemgetter(0)) if run.fault}
+    return _Runs(shown.cells, {**judged.probed, **joined}, faults)
 
 
 def _joined(first: Probed, second: Probed) -> Probed:

@@ -173,7 +173,7 @@ class Attempt:
     def _handle(self, message: dict[str, Any], child: ChildProcess) -> bool:
         """Act on a message; return whether it starts a new step of the clock."""
         match message:
-            case {"begin": int(place)} if type(place) is int and place in self._places:
+            case {"begin": int(place)} if type(place) is int and place in self._places - self.cells.keys():
                 self._place, self._interrupted = place, False
                 self.cells[place] = CellRun()
             case {"end": int(place), "count": int(count)} if type(place) is type(count) is int and place == self._place:
@@ -184,12 +184,14 @@ class Attempt:
                         output["execution_count"] = count
                 if self._interrupted:
                     self._note_fault(f"stopped after {self._limits.cell_cpu_seconds:g} seconds")
+                return False
             case {"output": dict(output)} if self._requests is None:
                 self._log.add(output)
                 return False
             case {"probe": str(name)}:
                 self._begin_probe(name)
                 self._ask_next(child)
+                return self._asked is not None
             case {"observed": observed} if self._asked is not None:
                 self._note_outcome(observed)
                 self._ask_next(child)

@@ -18,13 +18,7 @@ def parse_message(line: bytes) -> dict[str, Any] | None:
     digits, a key twice in one object, nesting deeper than 64, and whatever is not an object.
     """
     try:
-        message = json.loads(
-            line.decode(),
-            object_pairs_hook=_object,
-            parse_constant=_refuse,
-            parse_float=_finite,
-            parse_int=_integer,
-        )
+        message = _DECODER.decode(line.decode())
     except (ValueError, RecursionError):
         return None
     return message if isinstance(message, dict) and not _deeper_than(message, MOST_DEPTH) else None
@@ -62,3 +56,6 @@ def _integer(text: str) -> int:
     if len(text) > MOST_DIGITS:
         raise ValueError("an integer of too many digits")
     return int(text)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse, parse_float=_finite, parse_int=_integer)

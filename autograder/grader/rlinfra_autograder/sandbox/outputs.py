@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import nbformat
+from nbformat import NotebookNode, from_dict
 
 if TYPE_CHECKING:
     from .limits import Limits
@@ -46,7 +46,7 @@ class OutputLog:
         if size > self._room:
             if not self._cut:
                 self._room, self._cut = 0, True
-                self._append(nbformat.v4.new_output("stream", text="\n[output cut here: too much]\n"))
+                self._append(NotebookNode(output_type="stream", name="stdout", text="\n[output cut here: too much]\n"))
             return
         self._room -= size
         self._left -= size
@@ -80,15 +80,18 @@ def _checked(data: dict[str, Any]) -> Any:
     """Return the output as a valid node of a notebook, or None where it is none."""
     match data:
         case {"output_type": "stream", "name": "stdout" | "stderr" as name, "text": str(text)}:
-            return nbformat.v4.new_output("stream", name=name, text=text)
+            return NotebookNode(output_type="stream", name=name, text=text)
         case {"output_type": "error", "ename": str(ename), "evalue": str(evalue), "traceback": list(lines)}:
             traceback = [str(line) for line in lines]
-            return nbformat.v4.new_output("error", ename=ename, evalue=evalue, traceback=traceback)
+            return NotebookNode(output_type="error", ename=ename, evalue=evalue, traceback=traceback)
         case {
             "output_type": "display_data" | "execute_result" as kind,
             "data": dict(content),
             "metadata": dict(metadata),
         }:
             if all(isinstance(value, str) or mime.endswith("json") for mime, value in content.items()):
-                return nbformat.v4.new_output(kind, data=content, metadata=metadata)
+                output = NotebookNode(output_type=kind, data=from_dict(content), metadata=from_dict(metadata))
+                if kind == "execute_result":
+                    output.execution_count = None  # its cell knows it, when it ends
+                return output
     return None

@@ -42,7 +42,7 @@ REFUSED: dict[str, dict[str, Call]] = {
         "sched_setaffinity": Call(203, 122), "sched_setscheduler": Call(144, 119), "sched_setparam": Call(142, 118),
         "sched_setattr": Call(314, 274), "setpriority": Call(141, 140), "ioprio_set": Call(251, 30),
         "migrate_pages": Call(256, 238), "move_pages": Call(279, 239), "inotify_init": Call(253, None),
-        "inotify_init1": Call(294, 26), "fanotify_init": Call(300, 262),
+        "inotify_init1": Call(294, 26), "fanotify_init": Call(300, 262), "flock": Call(73, 32),
     },
     "shared memory": {
         "shmget": Call(29, 194), "shmat": Call(30, 196), "shmctl": Call(31, 195), "semget": Call(64, 190),

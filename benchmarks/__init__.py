@@ -1,0 +1,1 @@
+"""What `make bench` measures: ratios within one run, against a named rival or a floor."""

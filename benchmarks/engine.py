@@ -1,0 +1,106 @@
+"""The grading engine against its floor: both runs of a notebook against one fork and plain `exec` of the same cells."""
+
+from __future__ import annotations
+
+import json
+import socket
+import statistics
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+
+from rlinfra_autograder.sandbox.process import ChildProcess
+from rlinfra_autograder.sandbox.runner import ZygoteRunner
+from rlinfra_autograder.sandbox.zygote import CHILD, ChildSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+ROUNDS = 15
+CELLS = Path(__file__).with_name("notebook.txt").read_text().split("\n# ---\n")  # what a student of this course writes
+FLOOR = Path(__file__).parent / "floor"
+MOST_RATIO, MOST_MEGABYTES = 4.0, 30.0
+
+
+def measure(root: Path) -> str:
+    """Return the section of the results; the machine should be quiet."""
+    python = root / ".venv-student" / "bin" / "python"
+    with _floor(python) as floor, ZygoteRunner(ChildSettings(python)) as runner:
+        cells = list(enumerate(CELLS))
+        times = _interleaved(
+            {
+                "one fork and plain exec (the floor)": lambda: floor(CELLS),
+                "shown run": lambda: runner.run(cells, None),
+                "judged run": lambda: runner.run(cells, {}),
+            }
+        )
+        megabytes = _private_megabytes(runner)
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    both = statistics.median(a + b for a, b in zip(times["shown run"], times["judged run"], strict=True))
+    ratio = both / medians["one fork and plain exec (the floor)"]
+    rows = [f"| {name} | {1e3 * median:.0f} ms |" for name, median in medians.items()]
+    return "\n".join(
+        [
+            "## The grading engine",
+            "",
+            f"One notebook of {len(CELLS)} cells with one figure, one worker, medians of {ROUNDS} interleaved rounds.",
+            "",
+            "| | median |",
+            "|---|---:|",
+            *rows,
+            f"| both runs | {1e3 * both:.0f} ms |",
+            "",
+            f"Both runs together take **{ratio:.2f} ×** the floor (at most {MOST_RATIO:g} ×). A running child holds "
+            f"**{megabytes:.1f} MB** of private memory (at most {MOST_MEGABYTES:g} MB).",
+            "",
+        ]
+    )
+
+
+@contextmanager
+def _floor(python: Path) -> Iterator[Callable[[Sequence[str]], None]]:
+    """Yield a function that runs cells by plain exec in a fork of a process that is as warm as the zygote."""
+    ours, theirs = socket.socketpair()
+    command = [str(python), "-s", "-P", str(FLOOR), str(theirs.fileno()), str(CHILD)]
+    environment = {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "OPENBLAS_NUM_THREADS": "1"}
+    with (
+        subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment, cwd="/tmp") as process,  # noqa: S108, S603
+        ours,
+        ours.makefile("rw") as lines,
+    ):
+        theirs.close()
+        lines.readline()
+
+        def run(cells: Sequence[str]) -> None:
+            print(json.dumps(cells), file=lines, flush=True)
+            if (status := lines.readline().strip()) != "0":
+                raise RuntimeError(f"the floor ended with {status}")
+
+        yield run
+        lines.close()
+        ours.close()
+        process.wait()
+
+
+def _interleaved(runs: dict[str, Callable[[], Any]]) -> dict[str, list[float]]:
+    """Return the seconds of each run in each round; the runs take turns, so that noise meets all of them."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(ROUNDS + 2):
+        for name, run in runs.items():
+            begun = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - begun)
+    return {name: values[2:] for name, values in times.items()}
+
+
+def _private_megabytes(runner: ZygoteRunner) -> float:
+    """Return what a child holds for itself after the last cell of the notebook."""
+    cells = [*enumerate(CELLS), (len(CELLS), "import time\ntime.sleep(60)")]
+    with ChildProcess(runner.zygote(), runner.settings, {"cells": cells, "judged": False}) as child:
+        while (child.message_within(60) or {}).get("begin") != len(CELLS):
+            pass
+        return float(psutil.Process(child.pid).memory_full_info().uss) / 1e6
