@@ -21,8 +21,8 @@ from .system import remove_tree
 
 SHORT = replace(
     QUICK,
-    notebook_cpu_seconds=2.0,
-    wall_factor=2.0,
+    notebook_cpu_seconds=1.5,
+    wall_factor=1.5,
     memory_bytes=256 << 20,
     file_bytes=4 << 20,
     disk_bytes=16 << 20,

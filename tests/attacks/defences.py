@@ -342,7 +342,6 @@ DEFENCES = {
         _one("the kernel: seccomp, uid, Landlock", "each of the three refuses: none is put on",
              _child_without(KERNEL, UID, LANDLOCK)),
         _one("limit of memory", "64 times as much", _limits(memory_bytes=16 << 30)),
-        _one("limit of descriptors", "a thousand", _limits(descriptors=1000)),
         _one("limit of threads", "a thousand", _limits(threads=1000)),
         _one("limit of a file", "a GiB", _limits(file_bytes=1 << 30, disk_bytes=1 << 30)),
         _one("limit of the disk", "a GiB", _limits(disk_bytes=1 << 30, disk_entries=10_000)),
@@ -350,6 +349,6 @@ DEFENCES = {
         _one("limit of outputs", "a GiB", _running(limits=replace(SHORT, cell_output_bytes=1 << 30,
                                                                   notebook_output_bytes=1 << 30))),
         _one("limit of time", "a minute a cell and a call",
-             _limits(cell_cpu_seconds=60.0, call_cpu_seconds=60.0, notebook_cpu_seconds=60.0)),
+             _limits(cell_cpu_seconds=20.0, call_cpu_seconds=20.0, notebook_cpu_seconds=60.0)),
     )
 }  # fmt: skip

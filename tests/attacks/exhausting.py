@@ -29,26 +29,10 @@ ATTACKS = (
         "limit of memory",
     ),
     Attack(
-        "memory in pipes",
-        MEMORY,
-        "Fills the kernel's buffers of many pipes, which count as nobody's memory.",
-        cell("""
-import fcntl, os
-own = []
-for _ in range(200):
-    read, write = os.pipe()
-    fcntl.fcntl(write, 1031, 1 << 20)
-    os.set_blocking(write, False)
-    own.append((read, write, os.write(write, bytes(1 << 20))))
-""" + HOLD),
-        Goal.BOUNDS,
-        "limit of descriptors",
-    ),
-    Attack(
         "a hundred threads",
         MEMORY,
         "Starts a hundred threads that wait.",
-        cell("import threading\nstop = threading.Event()\n"
+        cell("import threading\nthreading.stack_size(1 << 16)\nstop = threading.Event()\n"
              "for _ in range(100):\n    threading.Thread(target=stop.wait, daemon=True).start()" + HOLD),
         Goal.BOUNDS,
         "limit of threads",
@@ -157,8 +141,8 @@ for number in range(8):
     Attack(
         "flood of one traceback",
         OUTPUT,
-        "Raises an exception with a message of 3 MB.",
-        cell("raise ValueError('x' * (3 << 20))"),
+        "Raises an exception with a message of 1 MB.",
+        cell("raise ValueError('x' * (1 << 20))"),
         Goal.BOUNDS,
         "limit of outputs",
     ),
@@ -174,7 +158,7 @@ for number in range(8):
         "slow drip",
         TIME,
         "Prints a letter five times a second and sleeps in between: no CPU time is used.",
-        cell("import time\ndeadline = time.time() + 15\nwhile time.time() < deadline:\n"
+        cell("import time\ndeadline = time.time() + 9\nwhile time.time() < deadline:\n"
              "    print('.', end='', flush=True)\n    time.sleep(0.2)"),
         Goal.GRADER,
         "limit of time",
@@ -185,7 +169,7 @@ for number in range(8):
         "Loops, and goes on when it is interrupted.",
         cell("""
 import time
-deadline = time.time() + 15
+deadline = time.time() + 9
 while time.time() < deadline:
     try:
         while time.time() < deadline:
@@ -201,7 +185,7 @@ while time.time() < deadline:
         TIME,
         "Blocks every signal that can be blocked, and waits.",
         cell("import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\n"
-             "signal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(15)"),
+             "signal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(9)"),
         Goal.GRADER,
         "limit of time",
     ),

@@ -89,7 +89,7 @@ time.sleep(0.2)
         KIND,
         "Announces a new step twice a second and sleeps in between, so that no clock ever runs out.",
         cell(WIRE + """
-deadline = time.time() + 15
+deadline = time.time() + 9
 while time.time() < deadline:
     for place in range(40):
         own_send('{"begin": %d}' % place)
@@ -105,7 +105,7 @@ while time.time() < deadline:
         cell("""
 import time
 from rlinfra import check
-deadline = time.time() + 15
+deadline = time.time() + 9
 while time.time() < deadline:
     check("bytes_per_parameter")
     time.sleep(0.3)

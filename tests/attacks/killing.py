@@ -27,14 +27,6 @@ ATTACKS = (
     ),
     Attack("crash", KIND, "Reads address 0.", cell("import ctypes\nctypes.string_at(0)"), Goal.GRADER, FAULT),
     Attack(
-        "end of the stack",
-        KIND,
-        "Recurses in C until the stack is used up.",
-        cell("import sys\nsys.setrecursionlimit(10**9)\nown = []\nfor _ in range(10**6):\n    own = [own]\nrepr(own)"),
-        Goal.GRADER,
-        FAULT,
-    ),
-    Attack(
         "closes the grader's channel",
         KIND,
         "Closes every descriptor.",

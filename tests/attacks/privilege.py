@@ -35,22 +35,6 @@ ATTACKS = (
         MODES,
     ),
     Attack(
-        "device node",
-        KIND,
-        "Makes a node of the disk in its own folder and reads the raw disk from it.",
-        cell("""
-import os, stat
-disk = os.stat("/usr").st_dev
-os.mknod("own", stat.S_IFBLK | 0o600, disk)
-with open("own", "rb", 0) as file:
-    file.seek(1024)
-    print("read", len(file.read(512)))
-«say»
-"""),
-        Goal.READ,
-        "devices: uid",
-    ),
-    Attack(
         "mount",
         KIND,
         "Mounts an empty folder over one outside.",

@@ -15,9 +15,8 @@ import shutil
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ from .system import (
 )
 
 CANARY = "RLINFRA_ATTACK_CANARY"
-PATIENCE_SECONDS = 8.0
+PATIENCE_SECONDS = 6.0  # both runs of a notebook under the limits of the bench, and a second
 MOST_SAID = 1 << 20
 LOOK_AROUND = """
 import builtins, os, sys, threading
@@ -191,14 +190,8 @@ class World:
     def attempt(self, attack: Attack, grade_it: GradeIt) -> tuple[Graded | None, list[Touch]]:
         """Grade the attack's notebook, and return the outcome with what the attack reached."""
         notebook = self.fill(attack.notebook(notebooks.wrong_notebook()))
-        started = time.monotonic()
         graded, error = self._graded(grade_it, notebook)
-        seconds = time.monotonic() - started
-        touches = []
-        if error:
-            touches.append(Touch(Goal.GRADER, error))
-        elif seconds > PATIENCE_SECONDS:
-            touches.append(Touch(Goal.GRADER, f"it took {seconds:.0f} seconds"))
+        touches = [Touch(Goal.GRADER, error)] if error else []
         touches += self._outside()
         if graded is not None:
             touches += self._in_the_outputs(graded, attack.goal)
@@ -218,10 +211,12 @@ class World:
 
         threading.Thread(target=work, daemon=True).start()
         try:
-            return future.result(timeout=2 * PATIENCE_SECONDS), ""
+            return future.result(timeout=PATIENCE_SECONDS), ""
         except TimeoutError:
-            end([process for pid, process in descendants().items() if pid not in self._processes])
-            return None, "it hung"
+            while not future.done():
+                end(self._new_processes())
+                wait([future], timeout=0.5)
+            return None, "it did not end by itself"
         except BaseException as error:
             return None, f"{type(error).__name__}: {str(error)[:200]}"
 
