@@ -18,7 +18,7 @@ class Limits:
     notebook_cpu_seconds: float = 60.0
     wall_factor: float = 4.0
     grace_seconds: float = 0.5
-    memory_bytes: int = 2 << 30
+    memory_bytes: int = 1 << 30
     file_bytes: int = 16 << 20
     disk_bytes: int = 64 << 20
     disk_entries: int = 1_000

@@ -15,7 +15,7 @@ import psutil
 
 from .messages import LONGEST_MESSAGE, parse_message
 from .wipe import measure, remove
-from .zygote import ChildSettings, Zygote, ZygoteDiedError
+from .zygote import START_SECONDS, ChildSettings, Zygote, ZygoteDiedError
 
 _PATIENCE_SECONDS = 0.5  # for a process that is ending by itself, so that its exit status can be told
 
@@ -43,7 +43,7 @@ class ChildProcess:
                 "write": [str(path) for path in settings.writable],
                 "limits": settings.limits.resources(),
             }
-        self.send({"confine": confine, **self._order})
+        self.send({"confine": confine, **self._order}, START_SECONDS)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -53,10 +53,10 @@ class ChildProcess:
             self._channel.close()
             remove(self.folder)
 
-    def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message; a child that is gone, or does not listen, is noticed when it is read from."""
+    def send(self, message: Mapping[str, Any], seconds: float = 1.0) -> None:
+        """Send a message; a child that is gone, or does not listen so long, is noticed when it is read from."""
         data = memoryview(json.dumps(message).encode() + b"\n")
-        deadline = time.monotonic() + self._settings.limits.grace_seconds * self._settings.limits.wall_factor
+        deadline = time.monotonic() + seconds
         with suppress(BrokenPipeError, ConnectionResetError):
             while data and time.monotonic() < deadline:
                 _, ready, _ = select.select([], [self._channel], [], 0.1)

@@ -20,7 +20,7 @@ def measure(folder: Path, most_entries: int) -> tuple[int, int]:
             with os.scandir(pending.pop()) as found:
                 for entry in found:
                     entries += 1
-                    with suppress(OSError):
+                    with suppress(FileNotFoundError):
                         size += entry.stat(follow_symlinks=False).st_blocks * 512
                         if entry.is_dir(follow_symlinks=False):
                             pending.append(entry.path)

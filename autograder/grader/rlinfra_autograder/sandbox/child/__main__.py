@@ -16,6 +16,8 @@ def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     shell = warm_up()
     del sys.path[0]  # this folder: a child can neither import from it nor, once confined, read it
+    packages = next((place for place, path in enumerate(sys.path) if "site-packages" in path), len(sys.path))
+    sys.path.insert(packages, "")  # as in a kernel: after the standard library comes the working directory
     serve(control, shell)
     shutil.rmtree(Path(sys.argv[2]), ignore_errors=True)
 

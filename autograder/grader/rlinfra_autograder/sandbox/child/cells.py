@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from rlinfra.checks import set_probe
@@ -16,14 +17,15 @@ if TYPE_CHECKING:
 def run_cells(order: dict[str, Any], shell: Shell, channel: Channel) -> None:
     """Run `order["cells"]`, pairs of a place and a source; with `order["judged"]`, every check asks the parent."""
     shell.send = channel.send
+    shell.user_ns["_dh"][:] = [os.getcwd()]  # noqa: PTH109 - where `%cd` comes from
     if order["judged"]:
         set_probe(_Probe(channel))
     for place, source in order["cells"]:
         channel.send(begin=place)
         try:
             shell.run(source, place)
-        except KeyboardInterrupt:  # an interrupt that came between two statements
-            shell.emit(output_type="error", ename="KeyboardInterrupt", evalue="", traceback=[])
+        except BaseException as error:  # an interrupt between two statements, or a cell that cancelled what runs it
+            shell.emit(output_type="error", ename=type(error).__name__, evalue="", traceback=[])
         channel.send(end=place, count=shell.execution_count - 1)
 
 
@@ -39,13 +41,22 @@ class _Probe:
             if "read" in asked:
                 value = namespace.get(asked["read"])
                 missing = asked["read"] not in namespace
-                self._channel.send(**({"status": "missing"} if missing else {"observed": {"value": encode(value)}}))
+                if missing:
+                    self._channel.send(status="missing")
+                else:
+                    self._observed({"value": encode(value)})
             elif name not in namespace:
                 self._channel.send(status="missing")
             elif not callable(namespace[name]):
                 self._channel.send(status="not callable")
             else:
-                self._channel.send(observed=_observation(name, namespace, asked["call"]))
+                self._observed(_observation(name, namespace, asked["call"]))
+
+    def _observed(self, observation: Any) -> None:
+        try:
+            self._channel.send(observed=observation)
+        except ValueError as error:
+            self._channel.send(observed={"value": {"$other": f"a value that is too large: {error}"}})
 
 
 def _observation(name: str, namespace: Any, data: Any) -> Any:

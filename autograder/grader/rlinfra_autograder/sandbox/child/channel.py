@@ -7,6 +7,8 @@ import os
 import signal
 from typing import Any
 
+LONGEST_MESSAGE = 4 << 20  # what is longer, the parent takes for no message
+
 
 class Channel:
     """The child's end of the channel."""
@@ -16,8 +18,13 @@ class Channel:
         self._out = os.fdopen(descriptor, "w", encoding="utf-8", newline="\n", closefd=False)
 
     def send(self, **message: Any) -> None:
-        """Send a message whole: the parent's interrupt waits until it is sent."""
+        """Send a message whole: the parent's interrupt waits until it is sent.
+
+        Raises `ValueError` for one that is too long or that JSON has no form for.
+        """
         text = json.dumps(message, allow_nan=False) + "\n"
+        if len(text) > LONGEST_MESSAGE:
+            raise ValueError(f"{len(text):,} bytes are more than a message may have")
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._out.write(text)

@@ -26,7 +26,7 @@ _EXECUTE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 2, 1 << 3
 _WRITE_FILE, _TRUNCATE, _IOCTL = 1 << 1, 1 << 14, 1 << 15
 _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
 _FIRST_UID, _UIDS = 61_184, 4_336  # the range that systemd keeps for users without a name
-_ROOM_FOR_LIBRARIES = 1 << 30  # address space beyond the memory that a process may fill: code, files read into it
+_ROOM_FOR_LIBRARIES = 1 << 29  # address space beyond the memory that a process may fill: code, files read into it
 
 SYSTEM_FOLDERS = (
     "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/etc/fonts", "/etc/alternatives",
@@ -105,6 +105,7 @@ def _restrict_resources(limits: dict[str, int]) -> None:
         wanted = value + held.get(name, 0) * resource.getpagesize()
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(kind, (most, most))
+    Path("/proc/self/oom_score_adj").write_text("1000")  # should memory run out, this process goes first
 
 
 def _become_nobody(folder: str) -> None:

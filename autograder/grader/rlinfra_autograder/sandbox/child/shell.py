@@ -8,27 +8,34 @@ from __future__ import annotations
 
 import base64
 import builtins
+import getpass
 import io
+import os
 import sys
+import zlib
 from typing import Any
 
 from IPython.core.async_helpers import get_asyncio_loop
+from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.history import HistoryManager
 from IPython.core.interactiveshell import InteractiveShell
 
+_PIECE = 1 << 16  # characters of a stream that go into one message
+_MOST_FRAMES = 100  # of a traceback: to show the thousands of an endless recursion takes longer than a cell may
+
 
 class _Stream(io.TextIOBase):
     """Standard output or error: text is kept until the other stream is written to, or a cell ends."""
 
-    encoding = "utf-8"
+    encoding = "UTF-8"
     errors = "strict"
 
     def __init__(self, name: str, descriptor: int, shell: Shell) -> None:
         super().__init__()
-        self._name = name
+        self.name = name
         self._descriptor = descriptor
         self._shell = shell
         self._parts: list[str] = []
@@ -42,7 +49,9 @@ class _Stream(io.TextIOBase):
 
     def write(self, text: str, /) -> int:
         if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+            raise TypeError(f"write() argument must be str, not {type(text)}")
+        if not text:
+            return 0
         self._shell.flush_streams(but=self)
         self._parts.append(text)
         self._size += len(text)
@@ -55,7 +64,8 @@ class _Stream(io.TextIOBase):
             text = "".join(self._parts)
             self._parts.clear()
             self._size = 0
-            self._shell.emit(output_type="stream", name=self._name, text=text)
+            for begin in range(0, len(text), _PIECE):
+                self._shell.emit(output_type="stream", name=self.name, text=text[begin : begin + _PIECE])
 
 
 class _Publisher(DisplayPublisher):
@@ -90,7 +100,16 @@ class _Hook(DisplayHook):
 
     def finish_displayhook(self) -> None:
         data, metadata = self._result
-        self.shell.emit(output_type="execute_result", data=data, metadata=metadata)
+        if data:  # none where a value displays itself, or cannot be shown
+            self.shell.emit(output_type="execute_result", data=data, metadata=metadata)
+
+
+class _Compiler(CachingCompiler):
+    """Gives cells the file names that a kernel gives them: IPython shows the tracebacks of such ones its own way."""
+
+    def get_code_name(self, raw_code: str, *_: object) -> str:
+        """Return the name of a file that does not exist, one for each source."""
+        return f"/tmp/ipykernel_{os.getpid()}/{zlib.crc32(raw_code.encode(errors='replace'))}.py"  # noqa: S108
 
 
 class Shell(InteractiveShell):
@@ -98,15 +117,19 @@ class Shell(InteractiveShell):
 
     send: Any = None
     muted = 0
+    compiler_class = _Compiler
+    db: Any = None
 
     @classmethod
     def make(cls) -> Shell:
         """Make the one shell of this process and put its streams and its display hook in place."""
         shell: Shell = cls.instance(display_pub_class=_Publisher, displayhook_class=_Hook, colors="neutral")
+        shell.db = {}  # a kernel keeps a file in its profile, for the next session
+        shell.set_hook("show_in_pager", _no_pager)
         shell.streams = (_Stream("stdout", 1, shell), _Stream("stderr", 2, shell))
         sys.stdout, sys.stderr = shell.streams
         sys.displayhook = shell.displayhook
-        builtins.input = _no_input
+        builtins.input = getpass.getpass = _no_input
         return shell
 
     def run(self, source: str, place: int) -> None:
@@ -169,6 +192,24 @@ class Shell(InteractiveShell):
         self.history_manager = HistoryManager(shell=self, parent=self, enabled=False)
         self.configurables.append(self.history_manager)
 
+    def system(self, cmd: str) -> None:
+        """Say that there are no other programs, where a kernel would start one."""
+        program = cmd.strip().partition(" ")[0]
+        raise PermissionError(f"{program}: no other program can be started while a notebook is graded")
+
+    getoutput = system
+
+    def _get_exc_info(self, exc_tuple: Any = None) -> Any:
+        """Return the exception to show, of a very long traceback only both ends."""
+        kind, error, trace = super()._get_exc_info(exc_tuple)
+        frames = []
+        while trace is not None:
+            frames.append(trace)
+            trace = trace.tb_next
+        if len(frames) > _MOST_FRAMES:
+            frames[_MOST_FRAMES // 2].tb_next = frames[-_MOST_FRAMES // 2]
+        return kind, error, frames[0] if frames else None
+
     def _showtraceback(self, etype: Any, evalue: Any, stb: Any) -> None:
         self.flush_streams()
         try:
@@ -178,8 +219,12 @@ class Shell(InteractiveShell):
         self.emit(output_type="error", ename=etype.__name__, evalue=text, traceback=[str(line) for line in stb])
 
 
-def _no_input(*_: object) -> str:
-    raise StdinNotImplementedError("input() was called, and while a notebook is graded there is nobody to answer.")
+def _no_pager(*_: object, **__: object) -> None:
+    """Show no help page: it is no output of a cell, in a notebook that is executed."""
+
+
+def _no_input(*_: Any, **__: Any) -> str:
+    raise StdinNotImplementedError("while a notebook is graded there is nobody to answer what it asks.")
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:

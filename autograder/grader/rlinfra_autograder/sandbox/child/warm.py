@@ -64,7 +64,8 @@ def _learned(shell: Shell) -> list[str]:
         for place, source in enumerate(_TYPICAL_CELLS):
             shell.run(source, place)
         with os.fdopen(write, "w") as pipe:
-            json.dump(sorted(set(sys.modules) - before - {"__main__"}), pipe)
+            # in the order of their import: a module in C may break when it comes before its package (_asyncio does)
+            json.dump([name for name in sys.modules if name not in before], pipe)
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as pipe:
