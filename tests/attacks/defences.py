@@ -19,6 +19,7 @@ from unittest import mock
 
 import nbformat
 
+from rlinfra_autograder import grade as grading
 from rlinfra_autograder import judge, probes
 from rlinfra_autograder.hidden import HiddenSet
 from rlinfra_autograder.judge import request_of
@@ -203,6 +204,10 @@ class _OneProcess:
         ran = self._runner.run([*self._before, *cells], requests)
         return replace(ran, cells={place: run for place, run in ran.cells.items() if place >= 0})
 
+    def forget(self) -> None:
+        """Begin a new process."""
+        self._before = []
+
     def remember(self, notebook: Any) -> None:
         """Run this notebook's cells before those of the next."""
         sources = [cell.source for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
@@ -220,9 +225,13 @@ def _one_process(bench: Bench) -> Iterator[GradeIt]:
     runner = _OneProcess(bench.runner)
 
     def grade_it(notebook: Any, student: str) -> Any:
-        graded = bench.grade(notebook, student, runner)
-        runner.remember(notebook)
-        return graded
+        if student != notebooks.ATTACKER:
+            return bench.grade(notebook, student, runner)
+        runner.forget()
+        try:
+            return bench.grade(notebook, student, runner)
+        finally:
+            runner.remember(notebook)
 
     yield grade_it
 
@@ -276,6 +285,13 @@ def _purelib() -> list[Path]:
     return [Path(folder) for folder in sys.path if folder.endswith("site-packages")]
 
 
+CLEANERS = ("clean_notebook",)
+
+
+def _as_it_is(value: Any, *_: Any) -> Any:
+    return value
+
+
 ANSWER_LEFT = "import rlinfra.given.memory as given\ngiven._bytes_per_parameter = lambda **sizes: sum(sizes.values())"
 
 
@@ -317,6 +333,10 @@ DEFENCES = {
              _patching((judge, "_readable", str))),
         _one("an ended process costs one cell", "a child that is gone is an error of the grader's",
              _patching((attempt.Attempt, "_give_up", _giving_up))),
+        _one("sanitised notebook", "the notebook goes to people as it came out of the runs",
+             _patching(*((grading, name, _as_it_is) for name in CLEANERS))),
+        _one("lines without control", "a line of text is the student's own",
+             _patching((grading, "one_line", _as_it_is))),
         _one("wiped folder", "working folders are not removed", _patching((process, "remove", lambda folder: None))),
         _one("two runs", "the run with the hidden inputs is the one that people see", _one_run),
         _one("a process for each notebook", "the next notebook runs where this one ran", _one_process),

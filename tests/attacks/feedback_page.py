@@ -12,7 +12,7 @@ from typing import Any
 import nbgrader
 from nbconvert.exporters import HTMLExporter
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
-from playwright.sync_api import Browser, Route, sync_playwright
+from playwright.sync_api import Browser, Error, Route, sync_playwright
 from traitlets.config import Config
 
 from tests.e2e.browser import FLAGS
@@ -45,8 +45,8 @@ WATCH = """() => {
 }"""
 
 
-def render(notebook: Any) -> str:
-    """Return the feedback page as `nbgrader generate_feedback` makes it."""
+def _exporter() -> HTMLExporter:
+    """Return the exporter that `nbgrader generate_feedback` uses, with its template and style."""
     formgrader = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader"
     config = Config()
     config.HTMLExporter.template_name = "feedback"
@@ -55,11 +55,16 @@ def render(notebook: Any) -> str:
     config.HTMLExporter.extra_template_paths = [str(styles)]
     exporter = HTMLExporter(config=config)
     exporter.register_preprocessor(CSSHTMLHeaderPreprocessor(), enabled=True)
-    ours = {"notebook": "memory", "score": 0, "max_score": 20, "late_penalty": 0, "comments": {}}
+    return exporter
+
+
+def _render(exporter: HTMLExporter, notebook: Any) -> str:
+    """Return the feedback page of a notebook in which nothing is marked by hand."""
     page = copy.deepcopy(notebook)
     for cell in page.cells:
         if "nbgrader" in cell.metadata:
             cell.metadata.nbgrader.update(score=0, points=cell.metadata.nbgrader.get("points", 0), comment=None)
+    ours = {"notebook": "memory", "score": 0, "max_score": 20, "late_penalty": 0, "comments": {}}
     return exporter.from_notebook_node(page, resources={"nbgrader": ours})[0]
 
 
@@ -70,6 +75,7 @@ class FeedbackReader:
         self._browser = browser
         self._requests: set[str] = set()
         self._html = ""
+        self._exporter = _exporter()
         self._usual = self._open(harmless)
 
     def _answer(self, route: Route) -> None:
@@ -81,7 +87,7 @@ class FeedbackReader:
         route.abort()
 
     def _open(self, notebook: Any) -> tuple[dict[str, int], set[str]]:
-        self._html = render(notebook)
+        self._html = _render(self._exporter, notebook)
         self._requests.clear()
         page = self._browser.new_page()
         page.route("**/*", self._answer)
@@ -90,6 +96,8 @@ class FeedbackReader:
         try:
             page.goto(ADDRESS, wait_until="load")
             return page.evaluate(WATCH), set(self._requests)
+        except Error:  # the page is gone: it went elsewhere
+            return {"leads elsewhere": 1}, set(self._requests)
         finally:
             page.close()
 
