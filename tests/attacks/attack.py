@@ -64,11 +64,6 @@ def markdown(source: str, **fields: Any) -> Edit:
     return _insert(lambda: nbformat.v4.new_markdown_cell(source, id="own", **fields))
 
 
-def raw(source: str, **fields: Any) -> Edit:
-    """Add a raw cell after the setup cell."""
-    return _insert(lambda: nbformat.v4.new_raw_cell(source, id="own", **fields))
-
-
 def answer(name: str, source: str) -> Edit:
     """Write this in the solution cell of a task."""
 

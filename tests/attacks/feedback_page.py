@@ -25,6 +25,8 @@ WATCH = """() => {
     const count = (selector) => document.querySelectorAll(selector).length;
     const links = all.filter((one) => ["href", "src", "action", "formaction", "xlink:href", "data"].some(
         (name) => /^(java|vb)script:|^data:text/i.test((one.getAttribute(name) || "").replace(/[\\x00-\\x20]/g, ""))));
+    const formulas = document.body.cloneNode(true);  // MathJax looks for them everywhere but here:
+    formulas.querySelectorAll("pre, code, script, style, textarea").forEach((one) => one.remove());
     const result = [...document.querySelectorAll("h2")].find((one) => /^Result: 0 of/.test(one.textContent));
     const hidden = !result || result.getClientRects().length === 0;
     if (result) result.scrollIntoView();
@@ -38,7 +40,7 @@ WATCH = """() => {
         "holds a frame": count("iframe, object, embed, frame"),
         "asks for input": count("form, input[type=password]"),
         "leads elsewhere": count("meta[http-equiv], base"),
-        "has a script in a formula": (document.body.innerText.match(/\\\\href\\{javascript:/g) || []).length,
+        "has a script in a formula": (formulas.textContent.match(/\\\\href\\{javascript:/g) || []).length,
         "hides the result": hidden ? 1 : 0,
         "covers the result": result && !hidden && top !== result && !result.contains(top) ? 1 : 0,
     };

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from .attack import Attack, Edit, Goal, cell, markdown
 
-from .attack import Attack, Edit, Goal, both, cell, markdown, raw
-
-OUTPUTS, CELLS, DOCUMENT = "acting in the browser: outputs", "acting in the browser: text cells", "acting in the browser: metadata"
+OUTPUTS, CELLS = "acting in the browser: outputs", "acting in the browser: text cells"
 CLEAN = "sanitised notebook"
 RUN = "window.attacked=1"
 
@@ -17,20 +15,6 @@ def _html(text: str) -> Edit:
 
 def _mime(mime: str, content: object, **metadata: object) -> Edit:
     return cell(f"from IPython.display import display\ndisplay({{{mime!r}: {content!r}}}, raw=True, metadata={metadata!r})")
-
-
-def _metadata(name: str, value: Any) -> Edit:
-    def edit(notebook: Any) -> None:
-        notebook.metadata[name] = value
-
-    return edit
-
-
-def _of_cell(name: str, value: Any) -> Edit:
-    def edit(notebook: Any) -> None:
-        next(one for one in notebook.cells if one.id == "setup").metadata[name] = value
-
-    return edit
 
 
 def _attack(name: str, kind: str, does: str, edit: Edit) -> Attack:
@@ -72,23 +56,7 @@ ATTACKS = (
             markdown(f"$\\href{{javascript:{RUN}}}{{x}}$")),
     _attack("leads elsewhere", CELLS, "Writes an element that loads another page.",
             markdown("<meta http-equiv='refresh' content='0; url=http://attacker.invalid/'>")),
-    _attack("raw cell", CELLS, "Writes HTML in a raw cell.",
-            raw(f"<script>{RUN}</script>", metadata={"raw_mimetype": "text/html", "format": "text/html"})),
-    _attack("attachment that ends its tag", CELLS, "Attaches a picture whose type closes the attribute.",
-            markdown("![a](attachment:a.png)",
-                     attachments={"a.png": {f"image/png\" onerror=\"{RUN}": "aGk="}})),
     _attack("attached drawing", CELLS, "Attaches a document with a script as a picture, and links to it.",
             markdown("<iframe src='attachment:a.svg'></iframe> ![a](attachment:a.svg)",
                      attachments={"a.svg": {"text/html": "PHNjcmlwdD5wYXJlbnQuYXR0YWNrZWQ9MTwvc2NyaXB0Pg=="}})),
-    _attack("title", DOCUMENT, "Gives the notebook a title that ends the page's head.",
-            _metadata("title", f"</title><script>{RUN}</script>")),
-    _attack("tags", DOCUMENT, "Tags a cell with what ends its element.",
-            _of_cell("tags", [f"\"><script>{RUN}</script>"])),
-    _attack("widget state", DOCUMENT, "Keeps a widget state that ends the script that it stands in.",
-            both(_metadata("widgets", {"application/vnd.jupyter.widget-state+json": {
-                "version_major": 2, "version_minor": 0, "state": {"a": {"x": f"</script><script>{RUN}</script>"}}}}),
-                cell("1"))),
-    _attack("language", DOCUMENT, "Names a language that ends its attribute.",
-            both(_metadata("language_info", {"name": "python", "mimetype": f"\"><script>{RUN}</script>",
-                                             "pygments_lexer": f"\"><script>{RUN}</script>"}), cell("1"))),
 )  # fmt: skip
