@@ -24,6 +24,7 @@ from .hidden import seed_fingerprint
 from .judge import judge, request_of, second_request
 from .probes import NOT_REACHED, OBSERVED, Probed
 from .sandbox.runner import Execution
+from .sanitise import clean_notebook, one_line
 from .tasks import load_tasks, topic_source
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ def grade(
         judge(task, runs.probed.get(name, Probed(NOT_REACHED)), seed=seed, student_id=student_id)
         for name, task in tasks.items()
     )
-    faults = tuple(f"{_first_line(notebook.cells[place].source)}: {why}" for place, why in runs.faults.items())
-    graded = copy.deepcopy(notebook)
-    _write_outputs(graded, runs.shown, {places[v.task]: v for v in verdicts if v.task in places})
+    faults = tuple(f"{_known_by(notebook.cells[place])}: {why}" for place, why in runs.faults.items())
+    graded = clean_notebook(_with_outputs(notebook, runs.shown))
+    _put_cards(graded, {places[verdict.task]: verdict for verdict in verdicts if verdict.task in places})
     summary = summary_html(verdicts, faults, confined=runner.confined)
     graded.cells.insert(0, nbformat.v4.new_markdown_cell(summary, id="rlinfra-result"))
     graded.metadata[METADATA_KEY] = {
@@ -133,23 +134,31 @@ def _grade_id(cell: Any) -> str:
     return str(ours.get("grade_id")) if judged else ""
 
 
-def _first_line(source: str) -> str:
-    """Return what a cell is known by to the student who wrote it: its first line, cut."""
-    line = source.strip().partition("\n")[0]
-    return line if len(line) <= 50 else f"{line[:49]}…"
+def _known_by(cell: Any) -> str:
+    """Return what a cell is known by to the student who wrote it: its first line."""
+    return one_line(cell.source.strip().partition("\n")[0], 50)
 
 
-def _write_outputs(graded: Any, shown: Mapping[int, CellRun], verdicts: Mapping[int, Verdict]) -> None:
-    for place, cell in enumerate(graded.cells):
-        if cell.cell_type != "code":
-            continue
-        run = shown.get(place)
-        cell.outputs = run.outputs if run else []
-        cell.execution_count = run.execution_count if run else None
-        if verdict := verdicts.get(place):
-            # nbgrader reads the points from the first result, and gives 0 for any error or text on stderr
-            card = {"text/plain": points_text(verdict.earned), "text/html": verdict_html(verdict)}
-            cell.outputs = [nbformat.v4.new_output("execute_result", card, execution_count=cell.execution_count)]
+def _with_outputs(notebook: Any, shown: Mapping[int, CellRun]) -> Any:
+    """Return a copy of the notebook with the outputs of the shown run, and no others."""
+    copied = copy.deepcopy(notebook)
+    for place, cell in enumerate(copied.cells):
+        if cell.cell_type == "code":
+            run = shown.get(place)
+            cell.outputs = run.outputs if run else []
+            cell.execution_count = run.execution_count if run else None
+    return copied
+
+
+def _put_cards(graded: Any, verdicts: Mapping[int, Verdict]) -> None:
+    """Put the card of each task under its graded cell, in the place of whatever else came out there.
+
+    nbgrader reads the points from the first result, and gives 0 for any error or text on stderr.
+    """
+    for place, verdict in verdicts.items():
+        cell = graded.cells[place]
+        card = {"text/plain": points_text(verdict.earned), "text/html": verdict_html(verdict)}
+        cell.outputs = [nbformat.v4.new_output("execute_result", card, execution_count=cell.execution_count)]
 
 
 def _sha256(text: str) -> str:

@@ -143,7 +143,7 @@ def unboxed(html: str) -> str:
 
 # MathJax reads all text of a page that isn't in pre or code. Macros that link, style, load, or act; those that define,
 # since a definition holds for the whole page, the course's own formulas too; and \csname and \ce, which make names from
-# text. Nothing else does: MathJax puts a space between a macro and the argument after it, so that an alias (\let\x\href)
+# text. Nothing else does: MathJax puts a space between a macro and the argument after it, so an alias (\let\x\href)
 # needs the literal name somewhere, and replacing literal names suffices.
 MACRO = re.compile(
     r"\\(?=(?:href|url|unicode|style|class|cssId|data|html[a-zA-Z]*|require|autoload|includegraphics|mmlToken|toggle"
