@@ -50,7 +50,11 @@ def table_of(here: dict[str, tuple[float, list[Touch]]], stock: dict[str, Measur
         earned, touches = here[attack.name]
         kind = attack.kind if before is None or before.kind != attack.kind else ""
         table.add_row(
-            kind, attack.name, _points(stock[attack.name].points), f"{earned:g}", "; ".join(map(str, touches)) or "nothing"
+            kind,
+            attack.name,
+            _points(stock[attack.name].points),
+            f"{earned:g}",
+            "; ".join(map(str, touches)) or "nothing",
         )
         before = attack
     return table

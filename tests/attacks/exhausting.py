@@ -1,6 +1,6 @@
 """Using up the machine: memory, disk, threads, outputs and time. Bounded by construction, so that none does harm.
 
-An attack that gets what it wants holds on to it for a moment before it says so: a grader that watches must have seen it.
+An attack that gets what it wants holds on to it for a moment before it says so, so that a grader that watches sees it.
 """
 
 from __future__ import annotations

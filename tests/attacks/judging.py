@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .attack import Attack, Goal, all_functions, answer, both, cell, replace
+from .attack import Attack, Goal, all_functions, answer, both, replace
 
 KIND = "gaming the judge"
 OUTSIDE = "scored outside the process"

@@ -139,7 +139,7 @@ get_ipython().input_transformers_cleanup.append(lambda lines: [] if any("assert"
     Attack(
         "trace function",
         KIND,
-        "sys.settrace watches calls; on one it looks up the caller's constants and gives the function the last of them.",
+        "sys.settrace watches calls, reads what the caller compares with, and puts it into the function.",
         all_functions("def NAME(*args, **kwargs):\n    expected = 1\n    return expected", CALLER + """
 def own_trace(frame, event, arg):
     if frame.f_code.co_name in «functions»:
@@ -161,7 +161,8 @@ sys.settrace(own_trace)
         "frames of the garbage collector",
         KIND,
         "The function looks among all objects for the frame that called it, and reads what it compares with.",
-        all_functions("def NAME(*args, **kwargs):\n    return own(own_caller('NAME'), 'NAME', args, kwargs)", CALLER + """
+        all_functions("def NAME(*args, **kwargs):\n"
+                      "    return own(own_caller('NAME'), 'NAME', args, kwargs)", CALLER + """
 import gc, types
 def own_caller(name):
     sys._getframe(1).f_back.f_locals

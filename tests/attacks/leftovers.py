@@ -51,7 +51,7 @@ open(folder + "/«tag».py", "w").write("own = 1")
         "folders 3,000 deep",
         KIND,
         "Leaves folders in one another, deeper than any path can name.",
-        cell("import os\nfor _ in range(3000):\n    os.mkdir('a' * 20)\n    os.chdir('a' * 20)\nopen('own', 'w').write('x')"),
+        cell("import os\nfor _ in range(3000):\n    os.mkdir('a' * 20)\n    os.chdir('a' * 20)"),
         Goal.LEFTOVER,
         FOLDER,
     ),
@@ -91,7 +91,8 @@ open(folder + "/«tag».py", "w").write("own = 1")
         "thread for the next",
         KIND,
         "Leaves a thread that is to live on in the next notebook.",
-        cell("import threading, time\nthreading.Thread(target=time.sleep, args=(5,), name='«tag»', daemon=True).start()"),
+        cell("import threading, time\n"
+             "threading.Thread(target=time.sleep, args=(5,), name='«tag»', daemon=True).start()"),
         Goal.LEFTOVER,
         OWN_PROCESS,
     ),

@@ -9,12 +9,12 @@ from typing import Any
 
 import nbformat
 
+from rlinfra.variants import variant
 from rlinfra_autograder.classroom import Student, solve_in_style
 from rlinfra_autograder.hidden import hidden_set
 from rlinfra_autograder.judge import request_of
 from rlinfra_autograder.tasks import load_tasks
 from rlinfra_autograder.tasks.model import FunctionTask, SortingTask, Task, VariantTask
-from rlinfra.variants import variant
 from tests.conftest import ROOT
 
 TOPIC = "memory"
@@ -124,7 +124,11 @@ def _equal(call: Any, name: str, expected: Any) -> str:
 
 
 def _close(expression: str, value: Any) -> str:
-    return f"assert {expression} == {value!r}" if isinstance(value, int) else f"assert math.isclose({expression}, {value!r})"
+    return (
+        f"assert {expression} == {value!r}"
+        if isinstance(value, int)
+        else f"assert math.isclose({expression}, {value!r})"
+    )
 
 
 def _refusal(call: Any, name: str, argument: str) -> str:

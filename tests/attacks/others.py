@@ -32,14 +32,17 @@ ATTACKS = (
         "process_vm_readv",
         KIND,
         "Reads the secret from another process's memory.",
-        cell(LIBC + """
+        cell(
+            LIBC
+            + """
 class Vector(ctypes.Structure):
     _fields_ = [("base", ctypes.c_void_p), ("size", ctypes.c_size_t)]
 mine = ctypes.create_string_buffer(«length»)
 here, there = Vector(ctypes.addressof(mine), «length»), Vector(«address», «length»)
 own_call(310, «victim», ctypes.byref(here), 1, ctypes.byref(there), 1, 0)
 print(mine.raw.decode())
-"""),
+"""
+        ),
         Goal.READ,
         CALLS,
     ),
@@ -95,11 +98,14 @@ print(mine.raw.decode())
         "System V shared memory",
         SHARED,
         "Writes into a segment of shared memory that another process uses.",
-        cell(LIBC + """
+        cell(
+            LIBC
+            + """
 libc.shmat.restype = ctypes.c_void_p
 at = libc.shmat(«segment», None, 0)
 ctypes.memmove(at, b"mine now", 8)
-"""),
+"""
+        ),
         Goal.VICTIM,
         IPC,
     ),

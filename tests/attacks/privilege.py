@@ -38,8 +38,10 @@ ATTACKS = (
         "mount",
         KIND,
         "Mounts an empty folder over one outside.",
-        cell(LIBC + "own_call(165, b'none', b'«outside»', b'tmpfs', 0, b'size=4k')\n«say»\n"
-             "own_call(166, b'«outside»', 2)"),
+        cell(
+            LIBC + "own_call(165, b'none', b'«outside»', b'tmpfs', 0, b'size=4k')\n«say»\n"
+            "own_call(166, b'«outside»', 2)"
+        ),
         Goal.WRITE,
         NAMESPACES,
     ),
@@ -63,11 +65,14 @@ ATTACKS = (
         "program in the kernel",
         KIND,
         "Loads a map for a BPF program into the kernel.",
-        cell(LIBC + """
+        cell(
+            LIBC
+            + """
 attribute = b"".join(n.to_bytes(4, "little") for n in (2, 4, 4, 1)) + bytes(56)
 own_call(321, 0, attribute, len(attribute))
 «say»
-"""),
+"""
+        ),
         Goal.BOUNDS,
         NAMESPACES,
     ),

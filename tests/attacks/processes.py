@@ -43,7 +43,8 @@ ATTACKS = (
         "posix_spawn",
         KIND,
         "Starts a command by posix_spawn.",
-        cell("import os, time\nos.posix_spawn('/bin/sh', ['sh', '-c', 'echo «tag» | rev > own'], {'PATH': '/usr/bin:/bin'})\n"
+        cell("import os, time\n"
+             "os.posix_spawn('/bin/sh', ['sh', '-c', 'echo «tag» | rev > own'], {'PATH': '/usr/bin:/bin'})\n"
              "time.sleep(0.5)\nprint(open('own').read())"),
         Goal.PROCESS,
         CALLS,
@@ -96,7 +97,14 @@ wires = [n for n in range(3, 64) if os.path.exists(f"/proc/self/fd/{n}")
 text = '{"output": {"output_type": "stream", "name": "stdout", "text": "' + "«tag»"[::-1] + '"}}'
 for number in wires:
     os.set_inheritable(number, True)
-script = "import os, sys\\nfor n in sys.argv[2:]:\\n  try: os.write(int(n), (sys.argv[1] + chr(10)).encode())\\n  except OSError: pass"
+script = '''
+import os, sys
+for number in sys.argv[2:]:
+    try:
+        os.write(int(number), (sys.argv[1] + chr(10)).encode())
+    except OSError:
+        pass
+'''
 os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", script, text, *map(str, wires)])
 """),
         Goal.PROCESS,
@@ -106,7 +114,8 @@ os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", script, text, *map(s
         "fifty forks",
         KIND,
         "Forks fifty times, each child sleeping: a fork bomb that ends by itself.",
-        cell("import os, time\nfor _ in range(50):\n    if os.fork() == 0:\n        time.sleep(3)\n        os._exit(0)\n«say»"),
+        cell("import os, time\n"
+             "for _ in range(50):\n    if os.fork() == 0:\n        time.sleep(3)\n        os._exit(0)\n«say»"),
         Goal.PROCESS,
         CALLS,
     ),

@@ -1,4 +1,4 @@
-"""What people read of a graded notebook: everything but the student's own sources, and the lines of text by themselves."""
+"""What people read of a graded notebook: all but the student's own sources, and the lines of text by themselves."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class World:
         self._orphans.__exit__(None, None, None)
 
     def _fill_root(self) -> None:
-        """Lay out a course root in which everybody may read, so that only the grader's own defences stand in the way."""
+        """Lay out a course root in which everybody may read: only the grader's own defences stand in the way."""
         self.root.chmod(0o755)
         topic = notebooks.TOPIC
         (self.root / "course-seed.txt").write_text(self.secret)
@@ -221,11 +221,9 @@ class World:
             return None, f"{type(error).__name__}: {str(error)[:200]}"
 
     def _outside(self) -> list[Touch]:
-        touches = []
         after = self._snapshot()
-        for path in sorted({*self._files, *after}):
-            if self._files.get(path) != after.get(path):
-                touches.append(Touch(Goal.WRITE, str(path.relative_to(self.root))))
+        changed = [path for path in sorted({*self._files, *after}) if self._files.get(path) != after.get(path)]
+        touches = [Touch(Goal.WRITE, str(path.relative_to(self.root))) for path in changed]
         touches += [Touch(Goal.WRITE, str(path)) for path in self._tagged()]
         touches += [Touch(Goal.CONNECT, name) for name in dict.fromkeys(self.listeners.reached)]
         touches += [Touch(Goal.VICTIM, what) for what in self.victim.changed()]
