@@ -21,8 +21,9 @@ from .system import remove_tree
 
 SHORT = replace(
     QUICK,
+    cell_cpu_seconds=0.8,
     notebook_cpu_seconds=1.5,
-    wall_factor=1.5,
+    wall_factor=3.0,
     memory_bytes=256 << 20,
     file_bytes=4 << 20,
     disk_bytes=16 << 20,

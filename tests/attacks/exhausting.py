@@ -158,7 +158,7 @@ for number in range(8):
         "slow drip",
         TIME,
         "Prints a letter five times a second and sleeps in between: no CPU time is used.",
-        cell("import time\ndeadline = time.time() + 9\nwhile time.time() < deadline:\n"
+        cell("import time\ndeadline = time.time() + 12\nwhile time.time() < deadline:\n"
              "    print('.', end='', flush=True)\n    time.sleep(0.2)"),
         Goal.GRADER,
         "limit of time",
@@ -169,7 +169,7 @@ for number in range(8):
         "Loops, and goes on when it is interrupted.",
         cell("""
 import time
-deadline = time.time() + 9
+deadline = time.time() + 12
 while time.time() < deadline:
     try:
         while time.time() < deadline:
@@ -185,7 +185,7 @@ while time.time() < deadline:
         TIME,
         "Blocks every signal that can be blocked, and waits.",
         cell("import signal, time\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\n"
-             "signal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(9)"),
+             "signal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(12)"),
         Goal.GRADER,
         "limit of time",
     ),

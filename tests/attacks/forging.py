@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .attack import Attack, Goal, all_functions, cell
+from .attack import Attack, Edit, Goal, answer, both, cell
 
 KIND = "forging observations"
 
@@ -28,8 +28,9 @@ def own_send(text):
 """
 
 
-def _in_a_function(text: str) -> object:
-    return all_functions(f"def NAME(*args, **kwargs):\n    own_send({text})\n    return 1", WIRE)
+def _in_a_function(text: str) -> Edit:
+    name = "bytes_per_parameter"
+    return both(cell(WIRE), answer(name, f"def {name}(**sizes):\n    own_send({text})\n    return 1"))
 
 
 ATTACKS = (
@@ -94,7 +95,7 @@ time.sleep(0.2)
         cell(
             WIRE
             + """
-deadline = time.time() + 9
+deadline = time.time() + 12
 while time.time() < deadline:
     for place in range(40):
         own_send('{"begin": %d}' % place)
@@ -111,7 +112,7 @@ while time.time() < deadline:
         cell("""
 import time
 from rlinfra import check
-deadline = time.time() + 9
+deadline = time.time() + 12
 while time.time() < deadline:
     check("bytes_per_parameter")
     time.sleep(0.3)

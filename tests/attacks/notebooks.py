@@ -59,8 +59,10 @@ memory_sort = dict.fromkeys(
 
 
 def released() -> Any:
-    """Return the notebook that students get."""
-    return nbformat.read(ROOT / "release" / TOPIC / f"{TOPIC}.ipynb", as_version=4)
+    """Return the notebook that students get, without the worked problem and the explorers: they take time to run."""
+    notebook = nbformat.read(ROOT / "release" / TOPIC / f"{TOPIC}.ipynb", as_version=4)
+    notebook.cells = [cell for cell in notebook.cells if cell.id == "setup" or "nbgrader" in cell.metadata]
+    return notebook
 
 
 @cache
@@ -148,7 +150,8 @@ def hidden_numbers() -> frozenset[str]:
         for call in request_of(task, SEED).calls
         for text in _long_numbers(call.to_data())
     }
-    return frozenset(text for text in texts if text not in nbformat.writes(released()))
+    public = nbformat.writes(released())
+    return frozenset(text for text in texts if text not in public)
 
 
 def _long_numbers(data: Any) -> list[str]:

@@ -76,6 +76,7 @@ def test_an_attack_gains_and_touches_nothing(attack, lab):
     assert graded.earned == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", sorted(ATTACKS, key=lambda attack: attack.defence), ids=lambda attack: attack.name)
 def test_an_attack_reaches_its_goal_without_the_defence_that_it_targets(attack, lab):
     skip_without_browser(attack, lab)
