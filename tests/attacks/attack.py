@@ -56,12 +56,12 @@ class Attack:
 
 def cell(source: str) -> Edit:
     """Add a code cell of one's own after the setup cell, so that it runs before everything else."""
-    return _insert(lambda: nbformat.v4.new_code_cell(source.strip("\n"), id="own"))
+    return _insert(lambda name: nbformat.v4.new_code_cell(source.strip("\n"), id=name))
 
 
 def markdown(source: str, **fields: Any) -> Edit:
     """Add a Markdown cell after the setup cell."""
-    return _insert(lambda: nbformat.v4.new_markdown_cell(source, id="own", **fields))
+    return _insert(lambda name: nbformat.v4.new_markdown_cell(source, id=name, **fields))
 
 
 def answer(name: str, source: str) -> Edit:
@@ -99,10 +99,10 @@ def both(*edits: Edit) -> Edit:
     return edit
 
 
-def _insert(new: Callable[[], Any]) -> Edit:
+def _insert(new: Callable[[str], Any]) -> Edit:
     def edit(notebook: Any) -> None:
         place = [one.id for one in notebook.cells].index("setup")
-        notebook.cells.insert(place + 1, new())
+        notebook.cells.insert(place + 1, new(f"own-{len(notebook.cells)}"))
 
     return edit
 

@@ -167,6 +167,10 @@ def _logging_every_output(self: Any, message: Any, child: Any) -> bool:
     return _HANDLE(self, message, child)
 
 
+def _restarting_the_clock(self: Any, message: Any, child: Any) -> bool:
+    return _HANDLE(self, message, child) or "begin" in message or "probe" in message
+
+
 def _giving_up(self: Any, kind: str, why: str) -> Any:
     raise RuntimeError(f"the child {why}")
 
@@ -319,10 +323,11 @@ DEFENCES = {
              _patching((process, "LONGEST_MESSAGE", 1 << 40))),
         _one("only an unstarted child may refuse", "a child may say at any time that it cannot be confined",
              _patching((attempt.Attempt, "_handle", _refusing_at_any_time))),
-        _one("a notebook has a longest time", "only cells and calls have a clock",
-             _patching((attempt.Budget, "is_over", lambda self, child: False))),
+        _one("clocks that student code cannot set back", "a step begins whenever the child says so",
+             _patching((attempt.Attempt, "_handle", _restarting_the_clock),
+                       (attempt.Budget, "is_over", lambda self, child: False))),
         _one("outputs have the form of a notebook's", "outputs are kept as they come",
-             _patching((outputs, "_checked", nbformat.from_dict))),
+             _patching((outputs, "_checked", nbformat.from_dict), (grading, "clean_notebook", _as_it_is))),
         _one("anonymous exceptions", "the name of an exception is kept as it comes",
              _patching((probes, "builtins", _Anything()))),
         _one("messages are not shown", "the judge shows an exception's message",

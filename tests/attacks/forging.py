@@ -103,7 +103,7 @@ while time.time() < deadline:
 """
         ),
         Goal.GRADER,
-        "a notebook has a longest time",
+        "clocks that student code cannot set back",
     ),
     Attack(
         "checks for ever",
@@ -118,7 +118,7 @@ while time.time() < deadline:
     time.sleep(0.3)
 """),
         Goal.GRADER,
-        "a notebook has a longest time",
+        "clocks that student code cannot set back",
     ),
     Attack(
         "an output that is no text",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .attack import Attack, Goal, all_functions, both, cell, last
+from .attack import Attack, Goal, all_functions, cell
 
 KIND = "reading files"
 OTHERS = "reading the grader's process"
@@ -108,27 +108,6 @@ exec(compile(source.replace("from rlinfra.given.arguments", "from rlinfra.given"
              "print(get_ipython().find_user_code('«seed»', py_only=False))"),
         Goal.READ,
         FILES,
-    ),
-    Attack(
-        "other run's folder",
-        KIND,
-        "The judged run leaves its hidden inputs in its folder, and the shown run looks for them in its neighbours'.",
-        both(
-            all_functions("def NAME(*args, **kwargs):\n    open('own-inputs', 'a').write(repr((args, kwargs)))"),
-            last("""
-import glob, os, time
-deadline = time.time() + 1.2
-found = set()
-while time.time() < deadline:
-    for path in glob.glob("«scratch»/*/*/own-inputs"):
-        if not os.path.samefile(os.path.dirname(path), "."):
-            found.add(open(path).read())
-    time.sleep(0.05)
-print(found)
-"""),
-        ),
-        Goal.INPUTS,
-        OTHER,
     ),
     Attack(
         "grader's environment by /proc",
