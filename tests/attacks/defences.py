@@ -363,7 +363,6 @@ DEFENCES = {
              _child_without(NETWORK, LANDLOCK)),
         _one("owners and modes: seccomp and uid", "the filter lets the calls through, and the child is still root",
              _child_without(OWNERSHIP, UID)),
-        _one("devices: uid", "the child keeps root's rights", _child_without(UID)),
         _one("the kernel: seccomp, uid, Landlock", "each of the three refuses: none is put on",
              _child_without(KERNEL, UID, LANDLOCK)),
         _one("limit of memory", "64 times as much", _limits(memory_bytes=16 << 30)),

@@ -17,15 +17,22 @@ from . import notebooks
 
 def grade_by_asserts(notebook: Any, runner: Runner) -> Graded:
     """Grade by asserts on the hidden cases in the graded cells; a cell that raises nothing has its points."""
-    return _grade(notebooks.with_asserts(notebook), runner, lambda points, most: points)
+    return _grade(notebooks.with_asserts(notebook), runner, lambda name, points, most: points)
 
 
 def grade_by_cards(notebook: Any, runner: Runner) -> Graded:
-    """Grade by the points that the checks' own cards say; what is not full marks does not count."""
-    return _grade(notebook, runner, lambda points, most: points if points >= most else 0.0)
+    """Grade functions by the points that the checks' own cards say; what is not full marks does not count.
+
+    The cards of answers that are no functions say whether their form is right, which wrong ones have too.
+    """
+    return _grade(
+        notebook,
+        runner,
+        lambda name, points, most: points if name in notebooks.FUNCTIONS and points >= most else 0.0,
+    )
 
 
-def _grade(notebook: Any, runner: Runner, counted: Callable[[float, float], float]) -> Graded:
+def _grade(notebook: Any, runner: Runner, counted: Callable[[str, float, float], float]) -> Graded:
     graded = copy.deepcopy(notebook)
     cells = [(place, cell.source) for place, cell in enumerate(graded.cells) if cell.cell_type == "code"]
     runs = runner.run(cells, None).cells
@@ -38,6 +45,6 @@ def _grade(notebook: Any, runner: Runner, counted: Callable[[float, float], floa
         cell.outputs = run.outputs if run else [{"output_type": "error"}]
         if cell.get("id") in notebooks.TASKS:
             points, most = determine_grade(cell)
-            earned = 0.0 if run is None or run.fault else counted(points, most)
+            earned = 0.0 if run is None or run.fault else counted(cell.id, points, most)
             verdicts.append(Verdict(cell.id, most, (CriterionVerdict("in the kernel", most, earned, 0, 0),)))
     return Graded(graded, tuple(verdicts), ())
