@@ -1,5 +1,5 @@
 # make demo · make test · make lab · make formgrader
-# make lint · make audit · make bench · make release
+# make lint · make audit · make attacks · make bench · make release
 PYTHON ?= python3
 STAFF := .venv
 STUDENT := .venv-student
@@ -7,7 +7,7 @@ BIN := $(STAFF)/bin
 PIP := -m pip --disable-pip-version-check --quiet
 CODE := $(shell find course autograder -name '*.py' -o -name '*.json' -o -name 'pyproject.toml')
 
-.PHONY: demo test lab formgrader lint audit bench release install clean
+.PHONY: demo test lab formgrader lint audit attacks bench release install clean
 
 demo: install
 	$(BIN)/rlinfra-grade demo
@@ -27,6 +27,10 @@ lint: install
 
 audit: install
 	$(BIN)/rlinfra-grade audit
+
+# Every attack, with the points it gets here and from plain nbgrader: takes some minutes
+attacks: install
+	$(BIN)/python -m tests.attacks
 
 # Ratios to a named rival or a floor, written to benchmarks/results.md: for a machine that does nothing else.
 bench: install

@@ -1,0 +1,125 @@
+"""What a graded notebook does in an assistant's browser: nbgrader's feedback page in Chromium, watched."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbgrader
+from nbconvert.exporters import HTMLExporter
+from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
+from playwright.sync_api import Browser, Error, Route, sync_playwright
+from traitlets.config import Config
+
+from tests.e2e.browser import FLAGS
+from tests.preflight import chromium
+
+ADDRESS = "http://feedback.invalid/"
+# counts by name; what is there once more than in the page of a harmless notebook is the attack's
+WATCH = """() => {
+    const all = [...document.querySelectorAll("*")];
+    const count = (selector) => document.querySelectorAll(selector).length;
+    const links = all.filter((one) => ["href", "src", "action", "formaction", "xlink:href", "data"].some(
+        (name) => /^(java|vb)script:|^data:text/i.test((one.getAttribute(name) || "").replace(/[\\x00-\\x20]/g, ""))));
+    const formulas = document.body.cloneNode(true);  // MathJax looks for them everywhere but here:
+    formulas.querySelectorAll("pre, code, script, style, textarea").forEach((one) => one.remove());
+    const result = [...document.querySelectorAll("h2")].find((one) => /^Result: 0 of/.test(one.textContent));
+    const hidden = !result || result.getClientRects().length === 0;
+    if (result) result.scrollIntoView();
+    const box = result ? result.getBoundingClientRect() : {left: 0, top: 0, height: 0};
+    const top = document.elementFromPoint(box.left + 5, box.top + box.height / 2);
+    return {
+        "ran a script": window.attacked ? 1 : 0,
+        "holds a script": count("script"),
+        "links to a script": links.length,
+        "has handlers": all.filter((one) => [...one.attributes].some((a) => a.name.startsWith("on"))).length,
+        "holds a frame": count("iframe, object, embed, frame"),
+        "asks for input": count("form, input[type=password]"),
+        "leads elsewhere": count("meta[http-equiv], base"),
+        "has a script in a formula": (formulas.textContent.match(/\\\\href\\{javascript:/g) || []).length,
+        "hides the result": hidden ? 1 : 0,
+        "covers the result": result && !hidden && top !== result && !result.contains(top) ? 1 : 0,
+    };
+}"""
+
+
+def _exporter() -> HTMLExporter:
+    """Return the exporter that `nbgrader generate_feedback` uses, with its template and style."""
+    formgrader = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader"
+    config = Config()
+    config.HTMLExporter.template_name = "feedback"
+    config.HTMLExporter.extra_template_basedirs = [str(formgrader / "templates")]
+    styles = formgrader / "static" / "node_modules" / "bootstrap" / "dist" / "css"
+    config.HTMLExporter.extra_template_paths = [str(styles)]
+    exporter = HTMLExporter(config=config)
+    exporter.register_preprocessor(CSSHTMLHeaderPreprocessor(), enabled=True)
+    return exporter
+
+
+def _render(exporter: HTMLExporter, notebook: Any) -> str:
+    """Return the feedback page of a notebook in which nothing is marked by hand."""
+    page = copy.deepcopy(notebook)
+    for cell in page.cells:
+        if "nbgrader" in cell.metadata:
+            cell.metadata.nbgrader.update(score=0, points=cell.metadata.nbgrader.get("points", 0), comment=None)
+    ours = {"notebook": "memory", "score": 0, "max_score": 20, "late_penalty": 0, "comments": {}}
+    return exporter.from_notebook_node(page, resources={"nbgrader": ours})[0]
+
+
+class FeedbackReader:
+    """A browser in which feedback pages are opened; `harmless` is the notebook that others are compared with."""
+
+    def __init__(self, browser: Browser, harmless: Any) -> None:
+        self._browser = browser
+        self._requests: set[str] = set()
+        self._html = ""
+        self._exporter = _exporter()
+        self._usual = self._open(harmless)
+
+    def _answer(self, route: Route) -> None:
+        if route.request.url == ADDRESS:
+            route.fulfill(body=self._html, content_type="text/html; charset=utf-8")
+            return
+        if not re.match(r"data:|blob:", route.request.url):
+            self._requests.add(route.request.url)
+        route.abort()
+
+    def _open(self, notebook: Any) -> tuple[dict[str, int], set[str]]:
+        self._html = _render(self._exporter, notebook)
+        self._requests.clear()
+        page = self._browser.new_page()
+        page.route("**/*", self._answer)
+        page.on("dialog", lambda dialog: (self._requests.add("a dialog"), dialog.dismiss()))
+        page.on("popup", lambda popup: self._requests.add("another window"))
+        try:
+            page.goto(ADDRESS, wait_until="load")
+            return page.evaluate(WATCH), set(self._requests)
+        except Error:  # the page is gone: it went elsewhere
+            return {"leads elsewhere": 1}, set(self._requests)
+        finally:
+            page.close()
+
+    def touched(self, notebook: Any) -> list[str]:
+        """Return what a notebook's page did or holds that a harmless one's does not."""
+        counts, requests = self._open(notebook)
+        usual_counts, usual_requests = self._usual
+        found = [what for what, count in counts.items() if count > usual_counts[what]]
+        return found + [f"asked for {url}" for url in sorted(requests - usual_requests)]
+
+
+@contextlib.contextmanager
+def feedback_reader(harmless: Any) -> Iterator[FeedbackReader | None]:
+    """Open a browser for feedback pages; None where there is no Chromium."""
+    if chromium() is None:
+        yield None
+        return
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        try:
+            yield FeedbackReader(browser, harmless)
+        finally:
+            browser.close()
