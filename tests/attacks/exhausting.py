@@ -91,6 +91,38 @@ for number in range(8):
         "limit of the disk",
     ),
     Attack(
+        "files outside of sight",
+        DISK,
+        "Deletes the files that it writes, and keeps them alive by a map of one page each.",
+        cell("""
+import mmap, os
+own = []
+for number in range(12):
+    with open("own", "wb+") as file:
+        file.write(bytes(4 << 20))
+        file.flush()
+        own.append(mmap.mmap(file.fileno(), 4096))
+    os.unlink("own")
+""" + HOLD),
+        Goal.BOUNDS,
+        "limit of the disk",
+    ),
+    Attack(
+        "open files outside of sight",
+        DISK,
+        "Deletes the files that it writes, and keeps them open.",
+        cell("""
+import os
+own = []
+for number in range(8):
+    own.append(open("own", "wb"))
+    own[-1].write(bytes(4 << 20))
+    os.unlink("own")
+""" + HOLD),
+        Goal.BOUNDS,
+        "limit of the disk",
+    ),
+    Attack(
         "flood of text",
         OUTPUT,
         "Prints 8 MB.",
@@ -188,42 +220,5 @@ while time.time() < deadline:
         all_functions("def NAME(*args, **kwargs):\n    import time\n    time.sleep(0.9)"),
         Goal.GRADER,
         "limit of time",
-    ),
-)  # fmt: skip
-
-# What the grader does not withstand: files that are deleted while something holds them are out of its sight. Moved up
-# when it does (a strict xfail says so).
-NOT_YET = (
-    Attack(
-        "files outside of sight",
-        DISK,
-        "Deletes the files that it writes, and keeps them alive by a map of one page each.",
-        cell("""
-import mmap, os
-own = []
-for number in range(12):
-    with open("own", "wb+") as file:
-        file.write(bytes(4 << 20))
-        file.flush()
-        own.append(mmap.mmap(file.fileno(), 4096))
-    os.unlink("own")
-""" + HOLD),
-        Goal.BOUNDS,
-        "limit of what is written",
-    ),
-    Attack(
-        "open files outside of sight",
-        DISK,
-        "Deletes the files that it writes, and keeps them open.",
-        cell("""
-import os
-own = []
-for number in range(8):
-    own.append(open("own", "wb"))
-    own[-1].write(bytes(4 << 20))
-    os.unlink("own")
-""" + HOLD),
-        Goal.BOUNDS,
-        "limit of what is written",
     ),
 )  # fmt: skip

@@ -14,7 +14,6 @@ from .attack import Goal
 from .bench import Bench, bench
 from .catalogue import ATTACKS
 from .defences import DEFENCES
-from .exhausting import NOT_YET
 from .feedback_page import FeedbackReader, feedback_reader
 from .inkernel import grade_by_asserts, grade_by_cards
 from .world import GradeIt, World
@@ -75,15 +74,6 @@ def test_an_attack_gains_and_touches_nothing(attack, lab):
     assert not touches
     assert graded is not None
     assert graded.earned == 0
-
-
-@pytest.mark.xfail(reason="nothing counts what is written to files without a name", strict=True)
-@pytest.mark.parametrize("attack", NOT_YET, ids=lambda attack: attack.name)
-def test_what_the_grader_does_not_withstand_yet(attack, lab):
-    lab.close()
-    with lab.world() as world:
-        _, touches = world.attempt(attack, lab.bench.grade)
-    assert not touches
 
 
 @pytest.mark.slow

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass
 class Limits:
     """Every limit, in its unit; they are part of what made a grade.
 
-    The kernel sees to memory, the size of a file and open descriptors; the grader watches the rest. Files that were
-    deleted while open are out of its sight: at most `descriptors` times `file_bytes`.
+    The kernel sees to memory, the size of a file and open descriptors; the grader watches the rest, ten times a second.
     """
 
     cell_cpu_seconds: float = 5.0

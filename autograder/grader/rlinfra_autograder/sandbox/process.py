@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 
 from .messages import LONGEST_MESSAGE, parse_message
-from .wipe import measure, remove
+from .wipe import measure, measure_nameless, remove
 from .zygote import START_SECONDS, ChildSettings, Zygote, ZygoteDiedError
 
 _PATIENCE_SECONDS = 0.5  # for a process that is ending by itself, so that its exit status can be told
@@ -102,7 +102,7 @@ class ChildProcess:
         size, entries = measure(self.folder, limits.disk_entries)
         if entries > limits.disk_entries:
             return f"made more than {limits.disk_entries:,} files"
-        if size > limits.disk_bytes:
+        if size + measure_nameless(self.pid, self.folder, limits.file_bytes) > limits.disk_bytes:
             return f"wrote more than {limits.disk_bytes >> 20} MiB"
         return ""
 

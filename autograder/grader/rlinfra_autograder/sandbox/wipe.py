@@ -6,6 +6,7 @@ Folders may be nested thousands deep, carry no permission at all, or be symbolic
 from __future__ import annotations
 
 import os
+import re
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -31,6 +32,27 @@ def measure(folder: Path, most_entries: int) -> tuple[int, int]:
         except OSError:  # too deep for a path, or closed to its owner: nothing that honest work needs
             return size, most_entries + 1
     return size, entries
+
+
+def measure_nameless(pid: int, folder: Path, file_bytes: int) -> int:
+    """Return how many bytes a process keeps alive in files of the folder that it has deleted.
+
+    An open one is measured. Of one that is only mapped the size cannot be had: it counts as `file_bytes`, the most that
+    a file may have. 0 where the system does not let us look.
+    """
+    sizes: dict[int, int] = {}
+    with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
+        for descriptor in descriptors:
+            with suppress(FileNotFoundError):
+                file = Path(descriptor.path).stat()
+                if stat.S_ISREG(file.st_mode) and file.st_nlink == 0:
+                    sizes[file.st_ino] = file.st_blocks * 512
+    with suppress(OSError):
+        maps = Path(f"/proc/{pid}/maps").read_bytes()
+        ours = re.compile(rb"^\S+ \S+ \S+ \S+ (\d+) +%b/.* \(deleted\)$" % re.escape(os.fsencode(folder)), re.MULTILINE)
+        for inode in ours.findall(maps) if b" (deleted)\n" in maps else ():
+            sizes.setdefault(int(inode), file_bytes)
+    return sum(sizes.values())
 
 
 def remove(folder: Path) -> None:
