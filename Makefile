@@ -7,7 +7,7 @@ BIN := $(STAFF)/bin
 PIP := -m pip --disable-pip-version-check --quiet
 CODE := $(shell find course autograder -name '*.py' -o -name '*.json' -o -name 'pyproject.toml')
 
-.PHONY: demo test lab formgrader lint audit attacks bench release install clean
+.PHONY: demo test lab formgrader lint audit attacks soak bench release install clean
 
 demo: install
 	$(BIN)/rlinfra-grade demo
@@ -31,6 +31,10 @@ audit: install
 # Every attack, with the points it gets here and from plain nbgrader: takes some minutes
 attacks: install
 	$(BIN)/python -m tests.attacks
+
+# 300 hostile notebooks in a row: what is left of them, and what the next student gets
+soak: install
+	$(BIN)/python -m tests.attacks.soak
 
 # Ratios to a named rival or a floor, written to benchmarks/results.md: for a machine that does nothing else.
 bench: install
