@@ -1,5 +1,5 @@
 # make demo · make test · make lab · make formgrader
-# make lint · make audit · make attacks · make bench · make release
+# make lint · make audit · make attacks · make soak · make bench · make release
 PYTHON ?= python3
 STAFF := .venv
 STUDENT := .venv-student
