@@ -257,7 +257,7 @@ def opened(browser):
 
 
 @browser_test
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", [name for name in ATTACKS if name != "refresh"])  # which leaves when it likes
 def test_a_browser_does_what_an_attack_wants_only_before_it_is_cleaned(name, feedback, opened):
     cell = ATTACKS[name]
     before = opened(feedback(notebook(cell)))
