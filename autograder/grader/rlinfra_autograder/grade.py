@@ -77,7 +77,7 @@ def grade(
     graded = clean_notebook(_with_outputs(notebook, runs.shown))
     _put_cards(graded, {places[verdict.task]: verdict for verdict in verdicts if verdict.task in places})
     summary = summary_html(verdicts, faults, confined=runner.confined)
-    graded.cells.insert(0, nbformat.v4.new_markdown_cell(summary, id="rlinfra-result"))
+    graded.cells.insert(0, nbformat.v4.new_markdown_cell(summary, id=_free_id(graded)))
     graded.metadata[METADATA_KEY] = {
         "provenance": _provenance(notebook, topic, seed, runner, environment),
         "verdicts": [asdict(verdict) for verdict in verdicts],
@@ -132,6 +132,14 @@ def _grade_id(cell: Any) -> str:
     ours = cell.metadata.get("nbgrader", {})
     judged = cell.cell_type == "code" and ours.get("grade") and not ours.get("solution")
     return str(ours.get("grade_id")) if judged else ""
+
+
+def _free_id(graded: Any) -> str:
+    """Return the id of the summary's cell: one that no cell of the student's has."""
+    taken = {cell.id for cell in graded.cells}
+    return next(
+        name for name in ("rlinfra-result", *map("rlinfra-result-{}".format, range(len(taken)))) if name not in taken
+    )
 
 
 def _known_by(cell: Any) -> str:
