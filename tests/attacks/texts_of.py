@@ -13,7 +13,7 @@ def said_by(graded: Graded) -> str:
     """Return outputs, cards and metadata as one text; what a student wrote in a cell is known to him anyway."""
     notebook = graded.notebook
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    cards = [cell.source for cell in notebook.cells if cell.get("id") == "rlinfra-result"]
+    cards = [cell.source for cell in notebook.cells if cell.get("id", "").startswith("rlinfra-result")]
     metadata = notebook.metadata.get(METADATA_KEY, {})
     return json.dumps([outputs, cards, metadata], ensure_ascii=False) + "".join(graded.faults)
 
