@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,7 +119,8 @@ def feedback_reader(harmless: Any) -> Iterator[FeedbackReader | None]:
         yield None
         return
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        elsewhere = {**os.environ, "TMPDIR": "/tmp"}  # its temporary folders are no leftovers of an attack's
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS, env=elsewhere)
         try:
             yield FeedbackReader(browser, harmless)
         finally:

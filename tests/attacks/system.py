@@ -117,13 +117,13 @@ def adopting_orphans() -> Iterator[None]:
 
 
 def descendants() -> dict[int, psutil.Process]:
-    """Return the processes below this one that run; those that are dead and unknown to anybody are taken away."""
-    return {p.pid: p for p in psutil.Process().children(recursive=True) if p.is_running() and not _dead(p)}
+    """Return the processes below this one that run, without the browser's, which come and go as it likes."""
+    return {p.pid: p for p in psutil.Process().children(recursive=True) if p.is_running() and not _is_of_no_concern(p)}
 
 
-def _dead(process: psutil.Process) -> bool:
+def _is_of_no_concern(process: psutil.Process) -> bool:
     try:
-        return process.status() == psutil.STATUS_ZOMBIE
+        return process.status() == psutil.STATUS_ZOMBIE or process.name().startswith(("chrom", "node"))
     except psutil.NoSuchProcess:
         return True
 

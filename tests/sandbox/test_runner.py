@@ -170,6 +170,14 @@ def double(number):
     assert (outcome.raised.exception, outcome.raised.own, outcome.raised.line) == ("KeyError", True, 4)
 
 
+def test_the_line_of_an_exception_is_one_that_a_cell_has(runner):
+    """A function could raise in a line that says what it was called with."""
+    function = """from rlinfra import check
+exec(compile("\\n" * 300 + "def double(number): raise ValueError", "made up", "exec"))"""
+    (outcome, *_) = probe(runner, function, 'check("double")').outcomes
+    assert (outcome.raised.exception, outcome.raised.line) == ("ValueError", None)
+
+
 def test_what_a_function_prints_while_it_is_observed_stays_out_of_the_judged_run(runner):
     cells = list(enumerate([CHECKED.replace("return", "print(number); return"), 'check("double")', "print('later')"]))
     run = runner.run(cells, {1: Request("double", calls=(Call((12345,)),))})

@@ -190,3 +190,13 @@ def test_a_file_of_the_graders_keeps_its_permissions_and_times(runner, tmp_path)
     said(runner, f"import os\nos.chmod({str(theirs)!r}, 0o777)\nos.utime({str(theirs)!r}, (0, 0))")
     after = theirs.stat()
     assert (before.st_mode, before.st_mtime_ns) == (after.st_mode, after.st_mtime_ns)
+
+
+def test_a_lock_is_pretended_so_that_nobody_can_be_told_anything_by_one(runner):
+    source = """
+import fcntl
+with open("own", "w") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX)
+    print("lock:" in open(f"/proc/self/fdinfo/{file.fileno()}").read())
+"""
+    assert said(runner, source) == "False\n"

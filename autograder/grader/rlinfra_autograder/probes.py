@@ -13,7 +13,6 @@ from rlinfra.observe import Call, Observation, Raised
 from rlinfra.wire import MAX_DEPTH, MAX_INTEGER_BITS, Other, decode
 
 MISSING, NOT_CALLABLE, NOT_REACHED, OBSERVED = "missing", "not callable", "not reached", "observed"
-_LARGEST_LINE = 10_000
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,10 @@ class Probed:
     outcomes: tuple[Outcome, ...] = ()
 
 
-def parse_observation(data: Any) -> Observation:
+def parse_observation(data: Any, most_lines: int = 10_000) -> Observation:
     """Return the observation that JSON from the student's process stands for; `ValueError` where it is none.
 
+    The line of an exception is one of `most_lines`, which the longest cell has: a larger one would be a message.
     Names that were chosen in that process do not get through: an exception is known by a built-in name, an object
     without a plain form is "an object".
     """
@@ -68,7 +68,7 @@ def parse_observation(data: Any) -> Observation:
             kind = getattr(builtins, name, None)
             if not (isinstance(kind, type) and issubclass(kind, BaseException)):
                 name, own = "Exception", True
-            place = line if type(line) is int and 0 < line <= _LARGEST_LINE else None
+            place = line if type(line) is int and 0 < line <= most_lines else None
             return Observation(raised=Raised(name, own, message[:500], place))
     raise ValueError("not an observation")
 

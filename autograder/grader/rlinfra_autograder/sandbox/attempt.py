@@ -107,6 +107,7 @@ class Attempt:
         self._limits = settings.limits
         self._sources = cells
         self._places = {place for place, _ in cells}
+        self._most_lines = max((source.count("\n") + 1 for _, source in cells), default=0)
         self._requests = requests
         self._plan = plan
         self._budget = budget
@@ -241,7 +242,7 @@ class Attempt:
             outcome: Outcome = late
         else:
             try:
-                outcome = parse_observation(observed)
+                outcome = parse_observation(observed, self._most_lines)
             except ValueError:
                 outcome = Fault("died")
         self._interrupted = False

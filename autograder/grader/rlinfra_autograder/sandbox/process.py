@@ -17,7 +17,7 @@ from .messages import LONGEST_MESSAGE, parse_message
 from .wipe import measure, measure_nameless, remove
 from .zygote import START_SECONDS, ChildSettings, Zygote, ZygoteDiedError
 
-_PATIENCE_SECONDS = 0.5  # for a process that is ending by itself, so that its exit status can be told
+_PATIENCE_SECONDS = 0.2  # for a process that is ending by itself, so that its exit status can be told
 
 
 class ChildProcess:

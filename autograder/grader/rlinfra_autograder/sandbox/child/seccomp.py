@@ -12,7 +12,10 @@ import errno
 import os
 import platform
 import struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class SeccompError(RuntimeError):
@@ -82,7 +85,8 @@ REFUSED: dict[str, dict[str, Call]] = {
 # must not change, and `shutil.copy` must work.
 PRETENDED: dict[str, Call] = {
     "chmod": Call(90, None), "fchmod": Call(91, 52), "fchmodat": Call(268, 53), "utime": Call(132, None),
-    "utimes": Call(235, None), "futimesat": Call(261, None), "utimensat": Call(280, 88),
+    "utimes": Call(235, None), "futimesat": Call(261, None), "utimensat": Call(280, 88), "sync": Call(162, 81),
+    "syncfs": Call(306, 267),
 }  # fmt: skip
 
 FIRST_UNKNOWN = 451  # cachestat, of Linux 6.5: from here on the numbers are the same everywhere
@@ -96,6 +100,7 @@ _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _CLONE_THREAD, _SOCK_TYPE, _SOCK_STREAM = 0x10000, 0xF, 1
 _THREAD_NAMES, _NAMED_MEMORY = (15, 16), 0x53564D41
 _SIGNAL_OWNERS = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: signals by way of a descriptor
+_LOCKS = (6, 7, 37, 38)  # F_SETLK, F_SETLKW and those of open files: by a lock on a file of all, two could talk
 _SIGNAL_OR_TYPE = (0x8901, 0x8902, 0x5412, 0x541C)  # FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 38, 22, 2
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
@@ -138,9 +143,17 @@ class _Program:
         """Refuse a call but where an argument has the bit."""
         self._when(call, argument, [(_ANY_BIT, bit)], 0, (_ALLOW, _ERRNO | errno.EPERM))
 
-    def refuse_only(self, call: Call, argument: int, *values: int) -> None:
-        """Refuse a call just where the low half of an argument is one of the values."""
-        self._when(call, argument, [(_EQUAL, value) for value in values], 0, (_ERRNO | errno.EPERM, _ALLOW))
+    def refuse_only(self, call: Call, argument: int, values: Sequence[int], pretended: Sequence[int] = ()) -> None:
+        """Refuse a call just where the low half of an argument is one of the values; pretend it where it is others."""
+        if (number := getattr(call, self._machine)) is None:
+            return
+        errors = [*((value, errno.EPERM) for value in values), *((value, 0) for value in pretended)]
+        self._add(_EQUAL, number, 0, 2 * len(errors) + 2)
+        self._add(_LOAD, 16 + 8 * argument)
+        for value, error in errors:
+            self._add(_EQUAL, value, 0, 1)
+            self._add(_RETURN, _ERRNO | error)
+        self._add(_RETURN, _ALLOW)
 
     def pretend_unless(self, call: Call, argument: int, value: int) -> None:
         """Say that a call was done, but refuse it where the low half of an argument is the value."""
@@ -197,6 +210,6 @@ def install() -> None:
     program.allow_only(_PRLIMIT, 0, 0, itself)
     program.allow_only(_SOCKETPAIR, 1, _SOCK_STREAM, mask=_SOCK_TYPE)  # a datagram socket could send to any address
     program.allow_only(_PRCTL, 0, *_THREAD_NAMES, _NAMED_MEMORY)
-    program.refuse_only(_FCNTL, 1, *_SIGNAL_OWNERS)
-    program.refuse_only(_IOCTL, 1, *_SIGNAL_OR_TYPE)
+    program.refuse_only(_FCNTL, 1, _SIGNAL_OWNERS, pretended=_LOCKS)
+    program.refuse_only(_IOCTL, 1, _SIGNAL_OR_TYPE)
     program.install()
