@@ -117,7 +117,7 @@ PROCESSES = ("seccomp", f"REFUSED['processes'] = {{}}\n_Program.allow_with = lam
 OTHERS = ("seccomp", f"REFUSED['others'] = {{}}\n_KILL = _TGKILL = _PRLIMIT = {NO_CALL}")
 SHARED = ("seccomp", "REFUSED['shared memory'] = {}")
 NETWORK = ("seccomp", "REFUSED['network'] = {}")
-OWNERSHIP = ("seccomp", "REFUSED['ownership'] = {}\nPRETENDED.clear()")
+OWNERSHIP = ("seccomp", "REFUSED['ownership'] = {}\nPRETENDED.update(dict.fromkeys(PRETENDED, Call(None, None)))")
 KERNEL = ("seccomp", "REFUSED['kernel'] = {}")
 
 

@@ -121,14 +121,6 @@ while time.time() < deadline:
         "clocks that student code cannot set back",
     ),
     Attack(
-        "an output that is no text",
-        KIND,
-        "Prints a lone surrogate: no file can hold it, and the graded notebook is one.",
-        cell("print('\\ud800')"),
-        Goal.GRADER,
-        "sanitised notebook",
-    ),
-    Attack(
         "a display nested 900 deep",
         KIND,
         "Displays JSON of 900 lists in one another, for whoever copies or writes the notebook.",
