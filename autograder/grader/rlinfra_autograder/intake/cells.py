@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from nbformat import NotebookNode
 
@@ -24,12 +23,18 @@ def plain(source: str) -> str:
     return "\n".join(line.rstrip() for line in source.split("\n")).strip("\n")
 
 
-def defined_names(source: str) -> frozenset[str]:
-    """Return what a source defines or assigns at the left margin.
+def definitions(source: str) -> Iterator[tuple[str, int]]:
+    """Yield what a source defines or assigns at the left margin, and where.
 
     By pattern, since a student's source can bring Python's own parser down, and need not be Python.
     """
-    return frozenset(function or variable for function, variable in _DEFINITION.findall(source))
+    for found in _DEFINITION.finditer(source):
+        yield found[1] or found[2], found.start()
+
+
+def defined_names(source: str) -> frozenset[str]:
+    """Return what a source defines or assigns at the left margin."""
+    return frozenset(name for name, _ in definitions(source))
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,9 @@ class Cell:
         return defined_names(self.source)
 
     @cached_property
-    def words(self) -> Counter[str]:
-        """How often each word stands in the source."""
-        return Counter(re.findall(r"\w+", self.source))
+    def words(self) -> frozenset[str]:
+        """The words of the source."""
+        return frozenset(re.findall(r"\w+", self.source))
 
     def claims(self, name: str) -> bool:
         """Return whether the cell says by its id or its grade id that it is that released cell."""
@@ -104,14 +109,13 @@ class Slot:
         return defined_names(self.source) if self.kind == "code" else frozenset()
 
     @cached_property
-    def words(self) -> Counter[str]:
-        """How often each word stands in the released source."""
-        return Counter(re.findall(r"\w+", self.source))
+    def words(self) -> frozenset[str]:
+        """The words of the released source."""
+        return frozenset(re.findall(r"\w+", self.source))
 
     def likeness(self, cell: Cell) -> float:
         """Return the share of words that slot and cell have in common, from 0 to 1 (Dice's coefficient)."""
-        common = sum(min(count, cell.words[word]) for word, count in self.words.items())
-        return 2 * common / max(self.words.total() + cell.words.total(), 1)
+        return 2 * len(self.words & cell.words) / max(len(self.words) + len(cell.words), 1)
 
 
 def slots_of(released: NotebookNode) -> tuple[Slot, ...]:

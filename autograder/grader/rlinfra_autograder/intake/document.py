@@ -16,7 +16,8 @@ from .outcome import HAND_IN, Notes, RefusalError, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-MAX_CELLS = 2_000
+MAX_CELLS = 1_000
+MAX_TEXT = 8 * 2**20
 FORMAT, MINOR = 4, 5
 
 _BYTE_ORDER_MARKS = (  # UTF-32 first: its mark begins with that of UTF-16
@@ -54,10 +55,11 @@ def read_cells(data: bytes, name: str, notes: Notes) -> list[Cell]:
             raise RefusalError(f"{name} is {what} and not a notebook: {HAND_IN}.")
     top = _parse(_decode(data, notes), name, notes)
     entries = _entries(top, name)
-    if len(entries) > MAX_CELLS:
-        raise RefusalError(f"{name} has more than {MAX_CELLS} cells: delete those that are not yours to hand in.")
     _note_format(top, notes)
-    cells = list(_cells(entries, name, notes))
+    cells = list(_cells(entries[: MAX_CELLS + 1], name, notes))
+    if len(entries) > MAX_CELLS or sum(len(cell.source) for cell in cells) > MAX_TEXT:
+        limits = f"{MAX_CELLS} cells or {MAX_TEXT // 2**20} MiB of text"
+        raise RefusalError(f"{name} has more than {limits}: delete what is not part of your answers, and {HAND_IN}.")
     if not cells:
         raise RefusalError(f"{name} has no cells: save the notebook again, and {HAND_IN}.")
     return cells
@@ -182,7 +184,7 @@ def _joined(entry: Mapping[str, Any], name: str, notes: Notes) -> str:
 
 def _clean(source: str, name: str, notes: Notes) -> str:
     """Return a source with one kind of line end, without zero bytes and halves of characters."""
-    lines = re.sub(r"\r*\n|\r", "\n", source)
+    lines = source.replace("\r\r\n", "\n").replace("\r\n", "\n").replace("\r", "\n")
     if lines != source:
         notes.note("line-ends", name)
     whole = lines.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")

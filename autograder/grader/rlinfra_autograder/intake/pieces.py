@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .cells import ALIKE, Cell, Role, defined_names
+from .cells import ALIKE, Cell, Role, definitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,20 +18,25 @@ _CODE = "code"
 
 def join_split(cells: Sequence[Cell], notes: Notes) -> list[Cell]:
     """Return the cells with code that goes on inside a block put back to the cell above it, where the block began."""
-    joined: list[Cell] = []
+    groups: list[list[Cell]] = []
     for cell in cells:
-        if joined and _goes_on(joined[-1], cell):
-            above = joined[-1]
-            joined[-1] = replace(
-                above,
-                source=f"{above.source.rstrip()}\n{cell.source}",
-                id=above.id or cell.id,
-                marks=above.marks or cell.marks,
-            )
-            notes.note("split", min(above.names, default="a code cell"))
+        if groups and _goes_on(groups[-1][-1], cell):
+            groups[-1].append(cell)
         else:
-            joined.append(cell)
-    return joined
+            groups.append([cell])
+    for first, *rest in groups:
+        if rest:
+            notes.note("split", min(first.names, default="a code cell"))
+    return [_joined(group) if len(group) > 1 else group[0] for group in groups]
+
+
+def _joined(group: Sequence[Cell]) -> Cell:
+    return replace(
+        group[0],
+        source="\n".join(cell.source.rstrip() for cell in group),
+        id=next((cell.id for cell in group if cell.id), ""),
+        marks=next((cell.marks for cell in group if cell.marks), {}),
+    )
 
 
 def _goes_on(above: Cell, cell: Cell) -> bool:
@@ -110,7 +115,7 @@ def _cut_solutions(cells: list[Cell], slots: Sequence[Slot]) -> list[Cell]:
 def _segments(cell: Cell, solutions: Sequence[Slot], *, keep_head: bool) -> list[Cell]:
     """Return a cell cut before each solution; what stands above the first belongs to it, or stays the cell's own."""
     lines = cell.source.split("\n")
-    starts = sorted((_first_line(lines, slot), slot.index, slot) for slot in solutions)
+    starts = sorted((_first_line(cell.source, lines, slot), slot.index, slot) for slot in solutions)
     ends = [start for start, _, _ in starts[1:]] + [len(lines)]
     parts = [
         replace(
@@ -132,9 +137,9 @@ def _segments(cell: Cell, solutions: Sequence[Slot], *, keep_head: bool) -> list
     return [replace(parts[0], source=f"{head}\n{parts[0].source}".lstrip("\n")), *parts[1:]]
 
 
-def _first_line(lines: Sequence[str], slot: Slot) -> int:
+def _first_line(source: str, lines: Sequence[str], slot: Slot) -> int:
     """Return the line where a solution begins: its definition, with the decorators and comments right above it."""
-    line = next((number for number, text in enumerate(lines) if defined_names(text) & slot.names), 0)
+    line = source.count("\n", 0, next(start for name, start in definitions(source) if name in slot.names))
     while line > 0 and lines[line - 1].startswith(("@", "#")):
         line -= 1
     return line
