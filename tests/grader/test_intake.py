@@ -242,6 +242,38 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, monkeypatch):
     assert outcome == Refused(f"“{TOPIC}.ipynb” cannot be read: hand in the .ipynb file itself again.")
 
 
+def test_a_folder_of_thousands_of_files_is_refused(tmp_path):
+    handed = Handed(tmp_path / "ada" / TOPIC, TOPIC, RELEASED)
+    handed.write()
+    for number in range(5001):
+        (handed.folder / f"{number}.png").touch()
+    assert "more than 5000 files" in take_in(handed.folder, TOPIC, RELEASED).reason
+
+
+def test_an_own_cell_never_has_the_id_of_the_result_that_grading_adds(tmp_path):
+    handed = Handed(tmp_path / "ada" / TOPIC, TOPIC, RELEASED)
+    handed.cell(HELPER)["id"] = "rlinfra-result"
+    handed.write()
+    ids = [cell.id for cell in take_in(handed.folder, TOPIC, RELEASED).notebook.cells]
+    assert "own-1" in ids
+    assert "rlinfra-result" not in ids
+
+
+def test_a_solution_that_a_prompt_shows_is_not_taken_for_an_answer(tmp_path):
+    """No released prompt does so today; where one does, deleting the solution must not cut the prompt up."""
+    released = copy.deepcopy(RELEASED)
+    prompt, code = (
+        next(cell for cell in released.cells if cell.id == f"peak_memory-{part}") for part in ("prompt", "code")
+    )
+    prompt.source += f"\n\n```python\n{code.source}\n```"
+    handed = Handed(tmp_path / "ada" / TOPIC, TOPIC, released)
+    handed.delete("peak_memory-code")
+    handed.write()
+    outcome = take_in(handed.folder, TOPIC, released)
+    assert [repair.kind for repair in outcome.repairs] == ["unanswered"]
+    assert next(cell for cell in outcome.notebook.cells if cell.id == "peak_memory-code").source == code.source
+
+
 @pytest.mark.parametrize(("count", "source"), [(1001, "1"), (1, "1" * 2**23 + "1")])
 def test_more_cells_or_text_than_anybody_writes_are_refused(count, source):
     cell = {"cell_type": "code", "source": source, "metadata": {}}

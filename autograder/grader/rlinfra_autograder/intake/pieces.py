@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from .cells import Slot
     from .outcome import Notes
 
-_CODE = "code"
-
 
 def join_split(cells: Sequence[Cell], notes: Notes) -> list[Cell]:
     """Return the cells with code that goes on inside a block put back to the cell above it, where the block began."""
@@ -40,7 +38,7 @@ def _joined(group: Sequence[Cell]) -> Cell:
 
 
 def _goes_on(above: Cell, cell: Cell) -> bool:
-    if not (above.kind == cell.kind == _CODE and above.text and cell.text.startswith((" ", "\t"))):
+    if not (above.kind == cell.kind == "code" and above.text and cell.text.startswith((" ", "\t"))):
         return False
     if cell.grade_id and above.grade_id and cell.grade_id != above.grade_id:
         return False
@@ -93,7 +91,15 @@ def _cut_solutions(cells: list[Cell], slots: Sequence[Slot]) -> list[Cell]:
     """Cut solutions that have no cell of their own out of those that define them along with another."""
     solutions = [slot for slot in slots if slot.role is Role.CODE]
     names = {slot.name for slot in slots}
-    hosted = [[slot for slot in solutions if slot.names & cell.names] for cell in cells]
+    released = {slot.text for slot in slots}  # what a prompt shows in a box is no solution
+    hosted = [
+        [
+            slot
+            for slot in solutions
+            if slot.names & cell.names and not (cell.text in released and cell.text != slot.text)
+        ]
+        for cell in cells
+    ]
     at_home = {
         slot.name
         for cell, hosts in zip(cells, hosted, strict=True)
