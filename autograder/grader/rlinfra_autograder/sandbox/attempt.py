@@ -167,7 +167,8 @@ class Attempt:
                 raise RunnerError(f"student code cannot be confined here: {message['refused']}. {UNSAFE_ADVICE}")
             if "done" in message:
                 return None
-            if "end" in message and self._place is not None and (why := child.excess()):  # else the next one is blamed
+            # also when a cell ends, else the next one is blamed
+            if "end" in message and self._place is not None and (why := child.excess(mapped=False)):
                 return self._give_up("excess", why)
             if self._handle(message, child):
                 seconds = self._limits.cell_cpu_seconds if self._asked is None else self._limits.call_cpu_seconds

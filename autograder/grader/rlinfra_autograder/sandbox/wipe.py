@@ -38,7 +38,7 @@ def measure_nameless(pid: int, folder: Path, file_bytes: int) -> int:
     """Return how many bytes a process keeps alive in files of the folder that it has deleted.
 
     An open one is measured. Of one that is only mapped the size cannot be had: it counts as `file_bytes`, the most that
-    a file may have. 0 where the system does not let us look.
+    a file may have; with 0 for that, nobody looks. 0 where the system does not let us look.
     """
     sizes: dict[int, int] = {}
     with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
@@ -47,11 +47,12 @@ def measure_nameless(pid: int, folder: Path, file_bytes: int) -> int:
                 file = Path(descriptor.path).stat()
                 if stat.S_ISREG(file.st_mode) and file.st_nlink == 0:
                     sizes[file.st_ino] = file.st_blocks * 512
-    with suppress(OSError):
-        maps = Path(f"/proc/{pid}/maps").read_bytes()
-        ours = re.compile(rb"^\S+ \S+ \S+ \S+ (\d+) +%b/.* \(deleted\)$" % re.escape(os.fsencode(folder)), re.MULTILINE)
-        for inode in ours.findall(maps) if b" (deleted)\n" in maps else ():
-            sizes.setdefault(int(inode), file_bytes)
+    if file_bytes:
+        with suppress(OSError):
+            maps = Path(f"/proc/{pid}/maps").read_bytes()
+            deleted = rb"^\S+ \S+ \S+ \S+ (\d+) +%b/.* \(deleted\)$" % re.escape(os.fsencode(folder))
+            for inode in re.findall(deleted, maps, re.MULTILINE) if b" (deleted)\n" in maps else ():
+                sizes.setdefault(int(inode), file_bytes)
     return sum(sizes.values())
 
 
