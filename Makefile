@@ -16,7 +16,7 @@ test: install
 	$(BIN)/python -m tests.preflight
 	$(MAKE) --no-print-directory lint
 	rm -rf build/coverage && mkdir -p build/coverage
-	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage run -m pytest -n 2 --dist loadfile
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
