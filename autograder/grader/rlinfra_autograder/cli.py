@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,10 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Topics = Annotated[list[str] | None, typer.Argument(help="Topics by name; all where none is given.")]
 Course = Annotated[Path, typer.Option("--course", help="The course root.", file_okay=False, exists=True)]
+UnsafeNoSandbox = Annotated[
+    bool, typer.Option("--unsafe-no-sandbox", help="Run students' code without confinement, and mark every grade.")
+]
+DEFAULT_WORKERS = min(os.cpu_count() or 1, 8)
 
 
 @app.callback()
@@ -101,11 +106,44 @@ def audit(
 
 
 @app.command()
+def batch(
+    topics: Topics = None,
+    *,
+    course: Course = Path(),
+    submissions: Annotated[
+        Path | None, typer.Option(help="Where submissions lie, as STUDENT/TOPIC/; the course's submitted/ by default.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="How many processes grade at a time.")] = DEFAULT_WORKERS,
+    student: Annotated[str, typer.Option(metavar="GLOB", help="Only students whose id matches.")] = "*",
+    db_url: Annotated[str | None, typer.Option(help="The gradebook; the course's gradebook.db by default.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Grade also what is graded and unchanged.")] = False,
+    unsafe_no_sandbox: UnsafeNoSandbox = False,
+) -> None:
+    """Grade all new and changed submissions; exit 0: all graded, 3: some ungraded, 1: some failed, 130: interrupted."""
+    from .batchrun import BatchError, run_batch
+
+    try:
+        tally = run_batch(
+            course.resolve(),
+            _chosen(topics),
+            _console(),
+            submissions=submissions,
+            workers=workers,
+            students=student,
+            db_url=db_url,
+            force=force,
+            confined=not unsafe_no_sandbox,
+        )
+    except BatchError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(1)
+    sys.exit(tally.exit_code)
+
+
+@app.command()
 def demo(
     course: Course = Path(),
-    unsafe_no_sandbox: Annotated[
-        bool, typer.Option("--unsafe-no-sandbox", help="Run the class without confinement, and mark every grade.")
-    ] = False,
+    unsafe_no_sandbox: UnsafeNoSandbox = False,
 ) -> None:
     """Grade a synthetic class of 24 from release to feedback, through nbgrader."""
     from .demo import DemoError, run_demo

@@ -39,8 +39,10 @@ def verdict_html(verdict: Verdict) -> str:
     )
 
 
-def summary_html(verdicts: Sequence[Verdict], faults: Sequence[str], *, confined: bool = True) -> str:
-    """Return the top of a graded notebook: a row a task, cells that were stopped, whether it was confined."""
+def summary_html(
+    verdicts: Sequence[Verdict], faults: Sequence[str], *, repairs: Sequence[str] = (), confined: bool = True
+) -> str:
+    """Return the top of a graded notebook: a row a task, cells that were stopped, repairs, whether it was confined."""
     rows = "".join(
         f"<tr><td style='{_CELL}'><code>{html.escape(verdict.task)}</code></td>"
         f"<td style='{_CELL}'>{points_text(verdict.earned)} of {points_text(verdict.points)}</td>"
@@ -48,18 +50,19 @@ def summary_html(verdicts: Sequence[Verdict], faults: Sequence[str], *, confined
         for verdict in verdicts
     )
     earned, points = sum(verdict.earned for verdict in verdicts), sum(verdict.points for verdict in verdicts)
-    stopped = "".join(f"<li>{html.escape(fault)}</li>" for fault in faults)
     return (
         f"<h2>Result: {points_text(earned)} of {points_text(points)} points judged by the autograder</h2>"
         f"<table><tr><th style='{_CELL}'>task</th><th style='{_CELL}'>points</th>"
         f"<th style='{_CELL}'>what to know</th></tr>{rows}</table>"
-        + (
-            f"<p>These cells were stopped, and the others were run without them:</p><ul>{stopped}</ul>"
-            if stopped
-            else ""
-        )
+        + _list("These cells were stopped, and the others were run without them:", faults)
+        + _list("The notebook was repaired before it was graded:", repairs)
         + ("" if confined else f"<p>{_UNCONFINED}</p>")
     )
+
+
+def _list(title: str, lines: Sequence[str]) -> str:
+    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+    return f"<p>{title}</p><ul>{items}</ul>" if lines else ""
 
 
 def _what_to_know(verdict: Verdict) -> str:

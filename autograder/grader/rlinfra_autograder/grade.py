@@ -28,8 +28,9 @@ from .sanitise import clean_notebook, one_line
 from .tasks import load_tasks, topic_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from .intake import Repair
     from .sandbox.attempt import CellRun
     from .sandbox.runner import Runner
     from .tasks.model import Task
@@ -60,11 +61,12 @@ def grade(
     runner: Runner,
     seed: str,
     environment: Mapping[str, str],
+    repairs: Sequence[Repair] = (),
 ) -> Graded:
     """Return the graded submission of one student to one topic.
 
-    `environment` holds the versions in the student's environment, as `Runner.verify` returned them. Raises
-    `RunnerError` where the grader itself cannot run notebooks.
+    `environment` holds the versions in the student's environment, as `Runner.verify` returned them; `repairs` what
+    intake repaired, which the page then says. Raises `RunnerError` where the grader itself cannot run notebooks.
     """
     tasks = {task.name: task for task in load_tasks(topic)}
     places = {name: place for place, cell in enumerate(notebook.cells) if (name := _grade_id(cell)) in tasks}
@@ -76,12 +78,14 @@ def grade(
     faults = tuple(f"{_known_by(notebook.cells[place])}: {why}" for place, why in runs.faults.items())
     graded = clean_notebook(_with_outputs(notebook, runs.shown))
     _put_cards(graded, {places[verdict.task]: verdict for verdict in verdicts if verdict.task in places})
-    summary = summary_html(verdicts, faults, confined=runner.confined)
+    said = tuple(repair.what for repair in repairs)
+    summary = summary_html(verdicts, faults, repairs=said, confined=runner.confined)
     graded.cells.insert(0, nbformat.v4.new_markdown_cell(summary, id=_free_id(graded)))
     graded.metadata[METADATA_KEY] = {
         "provenance": _provenance(notebook, topic, seed, runner, environment),
         "verdicts": [asdict(verdict) for verdict in verdicts],
         "faults": list(faults),
+        "repairs": [asdict(repair) for repair in repairs],
     }
     return Graded(graded, verdicts, faults)
 

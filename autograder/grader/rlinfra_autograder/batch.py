@@ -1,0 +1,135 @@
+"""Many submissions: a shared queue over worker processes, one writer to the gradebook, and nothing that ends the rest.
+
+What is done is known from the database (`ledger`): only new or changed work is graded. Killed at any moment, a batch
+loses nothing, and repeats at most what was in flight.
+"""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .ledger import FAILED, UNGRADED, Entry
+from .worker import Job, Outcome, Settings, work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+ALL_GRADED, SOME_UNGRADED, SOME_FAILED, INTERRUPTED = 0, 3, 1, 130
+_AHEAD = 2  # jobs a worker has waiting: enough that none idles, few enough that a long list costs no memory
+
+
+@dataclass
+class Tally:
+    """What the submissions of a batch came to so far: `done` in this run, `known` from runs before."""
+
+    known: list[Entry] = field(default_factory=list)
+    done: list[Entry] = field(default_factory=list)
+    interrupted: bool = False
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All of them, by topic and student."""
+        return sorted([*self.known, *self.done], key=lambda entry: (entry.topic, entry.student))
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command: all graded, some ungraded, some failed, or interrupted."""
+        if self.interrupted:
+            return INTERRUPTED
+        found = {entry.status for entry in self.entries}
+        return SOME_FAILED if FAILED in found else SOME_UNGRADED if UNGRADED in found else ALL_GRADED
+
+
+def open_jobs(
+    jobs: Iterable[Job], done: Mapping[tuple[str, str], Entry], *, force: bool
+) -> tuple[list[Job], list[Entry]]:
+    """Return the jobs to do, and the entries of those that are done. What failed is tried again."""
+    todo, known = [], []
+    for job in jobs:
+        entry = done.get((job.submission.student, job.submission.topic))
+        if force or entry is None or entry.fingerprint != job.fingerprint or entry.status == FAILED:
+            todo.append(job)
+        else:
+            known.append(entry)
+    return todo, known
+
+
+class Pool:
+    """Worker processes, started anew where one of them was killed."""
+
+    def __init__(self, workers: int, start: Callable[[], Executor] | None = None) -> None:
+        self._workers = workers
+        self._start = start or self._processes
+        self._executor = self._start()
+
+    def _processes(self) -> Executor:
+        fresh = multiprocessing.get_context("spawn")  # a fork would inherit the locks of the progress display
+        return ProcessPoolExecutor(self._workers, mp_context=fresh, initializer=_begin_work)
+
+    def run(self, settings: Settings, jobs: Sequence[Job], take: Callable[[Outcome], None], chunk: int = 1) -> None:
+        """Grade the jobs and hand out each outcome as it comes.
+
+        When a worker is killed, what was in flight is repeated, one job at a time; one that kills its worker again
+        while it is alone is given up, and told.
+        """
+        queue = deque(list(jobs[begin : begin + chunk]) for begin in range(0, len(jobs), chunk))
+        suspects: deque[list[Job]] = deque()
+        flying: dict[Future[list[Outcome]], list[Job]] = {}
+        alone = False
+        while queue or suspects or flying:
+            try:
+                if not flying:
+                    alone = bool(suspects)
+                source, most = (suspects, 1) if suspects else (queue, self._workers * _AHEAD)
+                while source and len(flying) < most:
+                    flying[self._executor.submit(work, settings, source[0])] = source[0]
+                    source.popleft()
+                for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                    outcomes = future.result()
+                    del flying[future]
+                    for outcome in outcomes:
+                        take(outcome)
+            except BrokenExecutor:
+                lost = list(itertools.chain.from_iterable(flying.values()))
+                if not lost:  # with nothing to do already broken: no worker can be started
+                    raise
+                flying.clear()
+                self._executor.shutdown(wait=False)
+                self._executor = self._start()
+                if alone:
+                    take(_given_up(lost[0]))
+                else:
+                    suspects.extend([job] for job in lost)
+
+    def close(self) -> None:
+        """End the workers, also those that are at work."""
+        for process in list((getattr(self._executor, "_processes", None) or {}).values()):
+            process.terminate()
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin_work() -> None:
+    """Leave an interrupt to the parent, and end with it: a worker whose parent was killed would wait for ever."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+
+
+def _end_with_the_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _given_up(job: Job) -> Outcome:
+    submission = job.submission
+    reason = "the process that graded it was killed, twice: is there memory enough?"
+    return Outcome(Entry(submission.student, submission.topic, job.fingerprint, FAILED, reason))

@@ -1,0 +1,143 @@
+"""`rlinfra-grade batch`: from a folder of submissions to the gradebook, with a progress display and a summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from .batch import Pool, Tally, open_jobs
+from .gradebook import GradebookError, GradebookWriter
+from .hidden import DEMO_SEED, course_seed
+from .ledger import FAILED, GRADED, UNGRADED
+from .plugin import STUDENT_PYTHON, verified_runner
+from .sandbox.zygote import RunnerError
+from .sanitise import one_line
+from .submissions import Fingerprints, find_submissions
+from .worker import Job, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from .worker import Outcome
+
+LOG = Path("build") / "batch.log"
+
+
+class BatchError(RuntimeError):
+    """A batch cannot begin, and what to do."""
+
+
+def run_batch(
+    root: Path,
+    topics: Sequence[str],
+    console: Console,
+    *,
+    submissions: Path | None = None,
+    workers: int = 1,
+    students: str = "*",
+    db_url: str | None = None,
+    force: bool = False,
+    confined: bool = True,
+) -> Tally:
+    """Grade what is new or changed, and return what it came to. Raises `BatchError` where it cannot begin."""
+    folder = submissions or root / "submitted"
+    if not folder.is_dir():
+        raise BatchError(f"there is no folder {folder}: submissions lie in STUDENT/TOPIC/ below it (--submissions DIR)")
+    found = find_submissions(folder, topics, students)
+    if not found:
+        raise BatchError(f"{folder} holds no submission of {', '.join(topics)} (it should lie in STUDENT/TOPIC/)")
+    settings = Settings(root, root / STUDENT_PYTHON, confined, course_seed(root))
+    try:
+        runner, environment = verified_runner(root, settings.python, confined)
+        runner.close()  # each worker has its own
+        fingerprints = Fingerprints(
+            root, settings.seed, {"limits": runner.limits.to_data(), "confined": confined, **environment}
+        )
+        jobs = [Job(submission, fingerprints.of(submission)) for submission in found]
+        with GradebookWriter(root, db_url) as gradebook:
+            for topic in topics:
+                gradebook.require(topic)
+            todo, known = open_jobs(jobs, gradebook.entries(), force=force)
+            tally = Tally(known)
+            pool = Pool(min(workers, max(len(todo), 1)))
+            _grade(pool, settings, todo, gradebook, tally, console=console)
+    except (RunnerError, GradebookError) as error:
+        raise BatchError(str(error)) from error
+    _summarise(tally, topics, console)
+    if settings.seed == DEMO_SEED:
+        console.print(
+            "The hidden cases are drawn from the public demo seed. Before a real class: README, “Assistants”."
+        )
+    return tally
+
+
+def _grade(
+    pool: Pool,
+    settings: Settings,
+    todo: Sequence[Job],
+    gradebook: GradebookWriter,
+    tally: Tally,
+    *,
+    console: Console,
+) -> None:
+    """Grade the jobs and write each outcome as it comes. An interrupt ends the batch; what is written stays."""
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    try:
+        with Progress(*columns, console=console, transient=True) as progress:
+            bar = progress.add_task("grading", total=len(todo), rate="")
+
+            def take(outcome: Outcome) -> None:
+                gradebook.write(outcome.entry, outcome.notebook, outcome.handed_in)
+                tally.done.append(outcome.entry)
+                if outcome.log:
+                    _log(settings.root, outcome)
+                speed = progress.tasks[bar].speed
+                faults = sum(entry.status != GRADED for entry in tally.done)
+                rate = f"{60 * speed:.0f} a minute" if speed else ""
+                progress.update(bar, advance=1, rate=f"{rate}, {faults} not graded" if faults else rate)
+
+            pool.run(settings, todo, take)
+    except KeyboardInterrupt:
+        tally.interrupted = True
+    finally:
+        pool.close()
+
+
+def _log(root: Path, outcome: Outcome) -> None:
+    """Keep the traceback of the grader's own failure where its author can find it."""
+    path = root / LOG
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{outcome.entry.student} {outcome.entry.topic}\n{outcome.log}\n")
+
+
+def _summarise(tally: Tally, topics: Sequence[str], console: Console) -> None:
+    """Print a row a topic, then every submission that was not graded, with its reason."""
+    table = Table(title="Submissions", title_justify="left")
+    for column in ("topic", GRADED, UNGRADED, FAILED, "repaired", "with faults"):
+        table.add_column(column, justify="left" if column == "topic" else "right")
+    for topic in topics:
+        entries = [entry for entry in tally.entries if entry.topic == topic]
+        status = Counter(entry.status for entry in entries)
+        counts = (
+            *(status[kind] for kind in (GRADED, UNGRADED, FAILED)),
+            sum(bool(entry.details.get("repairs")) for entry in entries),
+            sum(bool(entry.details.get("faults")) for entry in entries),
+        )
+        table.add_row(topic, *(str(count or "") for count in counts))
+    console.print(table)
+    for entry in tally.entries:
+        if entry.status != GRADED:
+            line = f"{one_line(entry.student)} {entry.topic}: {entry.status}: {entry.reason}"
+            console.print(line, markup=False, highlight=False)
+    end = "Interrupted: what is graded is kept, and the same command goes on." if tally.interrupted else ""
+    console.print(f"{len(tally.done)} graded now, {len(tally.known)} unchanged since they were. {end}".strip())

@@ -1,0 +1,102 @@
+"""Submissions on disk: which there are, when they were handed in, and the fingerprint of what a grade depends on."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+import os
+import stat
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from nbgrader.utils import parse_utc
+
+from .hidden import seed_fingerprint
+from .release import notebook_path
+from .tasks import topic_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+_LARGEST_FILE = 256 << 20
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A folder that a student handed in for a topic."""
+
+    student: str
+    topic: str
+    folder: Path
+
+    def handed_in(self) -> datetime | None:
+        """Return the time in `timestamp.txt`, where nbgrader's exchange leaves it; None where there is none to read."""
+        try:
+            said = (self.folder / "timestamp.txt").read_text(encoding="utf-8").strip()
+            time: datetime | None = parse_utc(said) if said else None
+        except (OSError, ValueError, UnicodeError):
+            return None
+        return time
+
+
+def find_submissions(folder: Path, topics: Iterable[str], students: str = "*") -> list[Submission]:
+    """Return the submissions below `folder/<student>/<topic>/`, by topic, then by student."""
+    names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir() and not entry.name.startswith("."))
+    chosen = [name for name in names if fnmatch.fnmatchcase(name, students)]
+    pairs = [Submission(student, topic, folder / student / topic) for topic in topics for student in chosen]
+    return [submission for submission in pairs if submission.folder.is_dir()]
+
+
+class Fingerprints:
+    """Fingerprints of submissions: files, tasks, reference, release, seed, limits, versions. Equal: the same grade."""
+
+    def __init__(self, root: Path, seed: str, runner_settings: Mapping[str, Any]) -> None:
+        self._root = root
+        self._settings = {
+            "seed": seed_fingerprint(seed),
+            "grader": version("rlinfra-autograder"),
+            **runner_settings,
+        }
+        self._topics: dict[str, str] = {}
+
+    def of(self, submission: Submission) -> str:
+        """Return the fingerprint of a submission."""
+        digest = hashlib.sha256(self._of_topic(submission.topic).encode())
+        digest.update(json.dumps(submission.student).encode())
+        for name, content in _contents(submission.folder):
+            digest.update(os.fsencode(name) + b"\0" + content)
+        return digest.hexdigest()
+
+    def _of_topic(self, topic: str) -> str:
+        if topic not in self._topics:
+            released = notebook_path(self._root / "release", topic).read_text(encoding="utf-8")
+            self._topics[topic] = json.dumps([self._settings, topic_source(topic), released], sort_keys=True)
+        return self._topics[topic]
+
+
+def _contents(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield what a folder holds, in order: links by where they lead, files by their hash, others by their kind."""
+    for parent, folders, files in os.walk(folder):
+        folders.sort()
+        for name in sorted([*files, *folders]):
+            path = os.path.join(parent, name)  # noqa: PTH118 - names may be no text
+            found = os.lstat(path)
+            if stat.S_ISLNK(found.st_mode):
+                content = os.fsencode(os.readlink(path))  # noqa: PTH115
+            elif stat.S_ISREG(found.st_mode) and found.st_size <= _LARGEST_FILE:
+                content = _sha256(path)
+            else:
+                content = f"{stat.S_IFMT(found.st_mode)} {found.st_size}".encode()
+            yield os.path.relpath(path, folder), content
+
+
+def _sha256(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError:
+        return b"unreadable"

@@ -1,0 +1,89 @@
+"""What a worker of a batch does with one submission: intake, grade, and tell; whatever it is, it comes to something."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+
+from .grade import METADATA_KEY, grade
+from .intake import Refused, take_in
+from .ledger import FAILED, GRADED, UNGRADED, Entry
+from .plugin import verified_runner
+from .release import notebook_path
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from .submissions import Submission
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all submissions of a batch are graded with; plain data, so that it can travel to another machine."""
+
+    root: Path
+    python: Path
+    confined: bool
+    seed: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """A submission to grade, and the fingerprint that it will be known by."""
+
+    submission: Submission
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a submission came to, and its graded notebook where it was graded."""
+
+    entry: Entry
+    notebook: Any = None
+    handed_in: datetime | None = None
+    log: str = ""
+
+
+def work(settings: Settings, jobs: list[Job]) -> list[Outcome]:
+    """Return what each of a few submissions came to."""
+    return [_one(settings, job) for job in jobs]
+
+
+def _one(settings: Settings, job: Job) -> Outcome:
+    begun = time.perf_counter()
+    try:
+        return _graded(settings, job, begun)
+    except Exception as error:  # the grader's own fault: the student loses nothing, and the batch goes on
+        reason = f"the grader itself failed ({type(error).__name__}: {error})"
+        return Outcome(_entry(job, FAILED, begun, reason), log=traceback.format_exc())
+
+
+def _graded(settings: Settings, job: Job, begun: float) -> Outcome:
+    submission = job.submission
+    released = nbformat.read(notebook_path(settings.root / "release", submission.topic), as_version=4)
+    taken = take_in(submission.folder, submission.topic, released)
+    if isinstance(taken, Refused):
+        return Outcome(_entry(job, UNGRADED, begun, taken.reason))
+    runner, environment = verified_runner(settings.root, settings.python, settings.confined)
+    graded = grade(
+        taken.notebook,
+        topic=submission.topic,
+        student_id=submission.student,
+        runner=runner,
+        seed=settings.seed,
+        environment=environment,
+        repairs=taken.repairs,
+    )
+    details = graded.notebook.metadata[METADATA_KEY]
+    return Outcome(_entry(job, GRADED, begun, details=details), graded.notebook, submission.handed_in())
+
+
+def _entry(job: Job, status: str, begun: float, reason: str = "", details: dict[str, Any] | None = None) -> Entry:
+    seconds = round(time.perf_counter() - begun, 3)
+    return Entry(job.submission.student, job.submission.topic, job.fingerprint, status, reason, seconds, details or {})
