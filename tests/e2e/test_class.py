@@ -30,15 +30,19 @@ MISTAKEN = [student.id for student in STUDENTS.values() if student.mistakes]
 def graded(root):
     """Every submission of the class, graded; children are not measured here, which would make them slow."""
 
-    def one(runner, student, topic):
+    def submission(student, topic):
         released = nbformat.read(root / "release" / topic / f"{topic}.ipynb", as_version=4)
-        submission = student.submission(released, topic)
-        _put_checks_back(submission, released)
-        return grade(submission, topic=topic, student_id=student.id, runner=runner, seed=SEED, environment={})
+        notebook = student.submission(released, topic)
+        _put_checks_back(notebook, released)
+        return notebook
+
+    def one(runner, student, topic, notebook):
+        return grade(notebook, topic=topic, student_id=student.id, runner=runner, seed=SEED, environment={})
 
     work = [(student, topic) for student in STUDENTS.values() for topic in NAMES]
+    handed_in = [submission(student, topic) for student, topic in work]  # ast of Python 3.11 is not for two threads
     with ZygoteRunner(ChildSettings(STUDENT_PYTHON, QUICK)) as runner, ThreadPoolExecutor(2) as threads:
-        results = list(threads.map(lambda item: one(runner, *item), work))
+        results = list(threads.map(lambda item: one(runner, *item[0], item[1]), zip(work, handed_in, strict=True)))
     return {(student.id, topic): result for (student, topic), result in zip(work, results, strict=True)}
 
 
