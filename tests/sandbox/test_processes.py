@@ -89,7 +89,9 @@ def test_runs_in_progress_are_repeated_when_the_zygote_is_killed(runner):
     assert runner.zygote().pid != zygote.pid
 
 
-def test_closing_a_runner_leaves_no_process_no_folder_and_no_descriptor():
+def test_closing_a_runner_leaves_no_process_no_folder_and_no_descriptor(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # runners of other tests make their folders elsewhere
+
     def held():
         folders = {path.name for path in Path(tempfile.gettempdir()).glob("rlinfra-*")}
         return folders, psutil.Process().num_fds(), {child.pid for child in psutil.Process().children(recursive=True)}
