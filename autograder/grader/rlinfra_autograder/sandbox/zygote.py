@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 import socket
 import subprocess
 import tempfile
 import threading
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .limits import Limits
+from .wipe import remove
 
 CHILD = Path(__file__).parent / "child"
 START_SECONDS = 60.0
@@ -75,7 +76,7 @@ class Zygote:
             )
         except OSError as error:
             self._control.close()
-            shutil.rmtree(self.folder)
+            remove(self.folder)
             raise RunnerError(
                 f"the student's Python at {settings.python} cannot be started ({error.strerror}): make install makes it"
             ) from error
@@ -139,7 +140,8 @@ def _end(process: subprocess.Popen[bytes], control: socket.socket, folder: Path)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):
+        remove(folder)
 
 
 def _environment(home: Path) -> dict[str, str]:
