@@ -49,9 +49,9 @@ def measure(root: Path) -> str:
             "|---|---:|---:|",
             *rows,
             "",
-            f"Both runs together take **{ratio:.2f} ×** the floor (at most {MOST_RATIO:g} × is wanted); without it,",
-            f"{light_ratio:.2f} ×. A running child holds **{megabytes:.1f} MB** of private memory (wanted: at most",
-            f"{MOST_MEGABYTES:g} MB).",
+            f"Both runs together take **{ratio:.2f} ×** the floor (at most {MOST_RATIO:g} × is wanted); without its",
+            f"figure {light_ratio:.2f} ×. A running child holds **{megabytes:.1f} MB** of private memory (at most",
+            f"{MOST_MEGABYTES:g} MB is wanted).",
             "",
         ]
     )
