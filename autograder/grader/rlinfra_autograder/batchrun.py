@@ -11,7 +11,7 @@ from rich.table import Table
 
 from .batch import Pool, Tally, open_jobs
 from .gradebook import GradebookError, GradebookWriter
-from .hidden import DEMO_SEED, course_seed
+from .hidden import DEMO_SEED, DEMO_SEED_ADVICE, course_seed
 from .ledger import FAILED, GRADED, UNGRADED
 from .plugin import STUDENT_PYTHON, verified_runner
 from .sandbox.zygote import RunnerError
@@ -71,9 +71,7 @@ def run_batch(
         raise BatchError(str(error)) from error
     _summarise(tally, topics, console)
     if settings.seed == DEMO_SEED:
-        console.print(
-            "The hidden cases are drawn from the public demo seed. Before a real class: README, “Assistants”."
-        )
+        console.print(DEMO_SEED_ADVICE)
     return tally
 
 

@@ -31,7 +31,7 @@ from rlinfra.topics import TOPICS
 from .classroom import Student, synthetic_class
 from .feedback import points_text
 from .grade import METADATA_KEY
-from .hidden import DEMO_SEED, course_seed
+from .hidden import DEMO_SEED, DEMO_SEED_ADVICE, course_seed
 from .plugin import STUDENT_PYTHON, UNSAFE, verified_runner
 from .release import ReleaseError, course_config, nbgrader_api, notebook_path, write_release
 from .sandbox.zygote import RunnerError
@@ -79,9 +79,7 @@ def run_demo(root: Path, console: Console, *, confine: bool = True) -> None:
         }
     _show(students, topics, results, console)
     if course_seed(root) == DEMO_SEED:
-        console.print(
-            "The hidden cases are drawn from the public demo seed. Before a real class: README, “Assistants”."
-        )
+        console.print(DEMO_SEED_ADVICE)
     console.print("Look next at:", highlight=False)
     for line in (
         "feedback/grace/memory/memory.html                what a student gets back",

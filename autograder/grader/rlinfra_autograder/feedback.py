@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from .verdicts import CriterionVerdict, Verdict
 
+SUMMARY_ID = "rlinfra-result"  # of the cell on top of a graded notebook
 _UNCONFINED = (
     "<b>Graded without a sandbox.</b> The code in this notebook could reach whatever the grader can; "
     "nothing here proves that it did not."

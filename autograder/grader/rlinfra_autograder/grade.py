@@ -19,7 +19,7 @@ import nbformat
 
 from rlinfra.observe import Observation
 
-from .feedback import points_text, summary_html, verdict_html
+from .feedback import SUMMARY_ID, points_text, summary_html, verdict_html
 from .hidden import seed_fingerprint
 from .judge import judge, request_of, second_request
 from .probes import NOT_REACHED, OBSERVED, Probed
@@ -142,7 +142,7 @@ def _free_id(graded: Any) -> str:
     """Return the id of the summary's cell: one that no cell of the student's has."""
     taken = {cell.id for cell in graded.cells}
     return next(
-        name for name in ("rlinfra-result", *map("rlinfra-result-{}".format, range(len(taken)))) if name not in taken
+        name for name in (SUMMARY_ID, *(f"{SUMMARY_ID}-{number}" for number in range(len(taken)))) if name not in taken
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEMO_SEED = "demo"
+DEMO_SEED_ADVICE = "The hidden cases are drawn from the public demo seed. Before a real class: README, “Assistants”."
 SEED_FILE = "course-seed.txt"
 
 

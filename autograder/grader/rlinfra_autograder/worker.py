@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import traceback
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,8 +67,7 @@ def _one(settings: Settings, job: Job) -> Outcome:
 
 def _graded(settings: Settings, job: Job, begun: float) -> Outcome:
     submission = job.submission
-    released = nbformat.read(notebook_path(settings.root / "release", submission.topic), as_version=4)
-    taken = take_in(submission.folder, submission.topic, released)
+    taken = take_in(submission.folder, submission.topic, _released(settings.root, submission.topic))
     if isinstance(taken, Refused):
         return Outcome(_entry(job, UNGRADED, begun, taken.reason))
     runner, environment = verified_runner(settings.root, settings.python, settings.confined)
@@ -82,6 +82,12 @@ def _graded(settings: Settings, job: Job, begun: float) -> Outcome:
     )
     details = graded.notebook.metadata[METADATA_KEY]
     return Outcome(_entry(job, GRADED, begun, details=details), graded.notebook, submission.handed_in())
+
+
+@cache
+def _released(root: Path, topic: str) -> Any:
+    """Return the released notebook, read once a worker; intake leaves it as it is."""
+    return nbformat.read(notebook_path(root / "release", topic), as_version=4)
 
 
 def _entry(job: Job, status: str, begun: float, reason: str = "", details: dict[str, Any] | None = None) -> Entry:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 
+from ..feedback import SUMMARY_ID
 from .cells import Role
 from .document import has_merge_marks
 from .outcome import HAND_IN, RefusalError
@@ -30,7 +31,6 @@ _MARKS = ("grade_id", "grade", "solution", "locked", "task")
 _VALID_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ODD_BLANKS = "\u00a0\u2002\u2003\u2007\u2009\u200b\u202f\u3000\ufeff"
 _INDENT = re.compile(rf"^[ \t]*[{_ODD_BLANKS}][ \t{_ODD_BLANKS}]*", re.MULTILINE)
-_RESULT = "rlinfra-result"  # the id of the cell that grading puts on top
 _STATES_ID = re.compile(r"^STUDENT = .*$", re.MULTILINE)
 
 
@@ -127,7 +127,7 @@ def _insert_own(
 ) -> None:
     index_at = {matching.placed[slot.name]: slot.index for slot in slots if slot.name in matching.placed}
     own: dict[int, list[NotebookNode]] = {}
-    taken = {_RESULT, *(cell.id for cell in notebook.cells)}
+    taken = {SUMMARY_ID, *(cell.id for cell in notebook.cells)}
     for place in matching.own:
         cell = _own_cell(matching.cells[place], slots, matching, taken, notes)
         own.setdefault(_position(place, index_at, stable, slots), []).append(cell)
