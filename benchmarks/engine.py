@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 
+from rlinfra_autograder.sandbox.attempt import GO_ON
 from rlinfra_autograder.sandbox.process import ChildProcess
 from rlinfra_autograder.sandbox.runner import ZygoteRunner
 from rlinfra_autograder.sandbox.zygote import CHILD, ChildSettings
@@ -120,6 +121,7 @@ def _private_megabytes(runner: ZygoteRunner) -> float:
     """Return what a child holds for itself after the last cell of the notebook."""
     cells = [*enumerate(CELLS), (len(CELLS), "import time\ntime.sleep(60)")]
     with ChildProcess(runner.zygote(), runner.settings, {"cells": cells, "judged": False}) as child:
-        while (child.message_within(60) or {}).get("begin") != len(CELLS):
-            pass
+        while (message := child.message_within(60) or {}).get("begin") != len(CELLS):
+            if "end" in message:
+                child.send(GO_ON)
         return float(psutil.Process(child.pid).memory_full_info().uss) / 1e6

@@ -14,7 +14,8 @@ from rlinfra_autograder.sandbox.zygote import CHILD, ChildSettings
 
 ROOT = Path(__file__).parent.parent
 STUDENT_PYTHON = ROOT / ".venv-student" / "bin" / "python"
-QUICK = Limits(cell_cpu_seconds=1.0, call_cpu_seconds=0.5, grace_seconds=0.3)
+# Short for what loops, patient with what waits: on a busy machine an import may take seconds.
+QUICK = Limits(cell_cpu_seconds=1.0, call_cpu_seconds=0.5, grace_seconds=0.3, wall_factor=20.0)
 
 
 @pytest.fixture(scope="session")

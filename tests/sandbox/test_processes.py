@@ -7,7 +7,6 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -17,8 +16,7 @@ from rlinfra_autograder.sandbox.runner import ZygoteRunner
 from rlinfra_autograder.sandbox.zygote import ChildSettings
 from tests.conftest import QUICK, ROOT, STUDENT_PYTHON
 
-# Not measured, for that takes a descriptor; and patient: nothing here waits for ever, and a busy machine is no failure.
-PLAIN = ChildSettings(STUDENT_PYTHON, replace(QUICK, wall_factor=20.0))
+PLAIN = ChildSettings(STUDENT_PYTHON, QUICK)  # not measured, for that takes a descriptor
 DEADLINE_SECONDS = 30
 ZYGOTES_DESCRIPTORS = 4  # the standard three and its socket
 WAITS = "import time; time.sleep(0.5); print('waited')"

@@ -155,6 +155,32 @@ def test_a_call_that_hangs_or_dies_costs_only_itself(runner, body, fault):
     assert values(probe(runner, function, 'check("double")')) == [2, Fault(fault), 6]
 
 
+INTERRUPTED = """from rlinfra import check
+import os, signal, threading, time
+def keep_interrupting():
+    while True:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.0005)
+started = []
+def double(number):
+    if not started:
+        started.append(True)
+        threading.Thread(target=keep_interrupting, daemon=True).start()
+    time.sleep(0.001 * (number % 3))
+    return 2 * number"""
+
+
+def test_whenever_an_interrupt_comes_each_answer_belongs_to_its_own_question(runner):
+    """An interrupt may come at any moment: here some hundreds do, also between two questions."""
+    numbers = tuple(range(1, 201))
+    outcomes = probe(runner, INTERRUPTED, 'check("double")', "print('after')", numbers=numbers, at=1).outcomes
+    answered = {number: outcome.value for number, outcome in zip(numbers, outcomes, strict=True) if not outcome.raised}
+    interrupted = [outcome.raised.exception for outcome in outcomes if outcome.raised]
+    assert answered == {number: 2 * number for number in answered}
+    assert answered
+    assert set(interrupted) == {"KeyboardInterrupt"}
+
+
 def test_after_several_faults_the_rest_of_a_check_is_skipped(runner):
     function = "from rlinfra import check\ndef double(number):\n    import os; os._exit(0)"
     found = values(probe(runner, function, 'check("double")', numbers=(1, 2, 3, 4, 5)))

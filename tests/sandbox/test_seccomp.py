@@ -6,10 +6,13 @@ import importlib.util
 import json
 import platform
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rlinfra_autograder.sandbox.limits import Limits
+from rlinfra_autograder.sandbox.runner import ZygoteRunner
 from rlinfra_autograder.sandbox.zygote import CHILD
 
 HEADERS = {
@@ -38,6 +41,13 @@ ALONE = {
     "ioctl": SECCOMP._IOCTL,
 }
 CALLS = {name: call for calls in [*SECCOMP.REFUSED.values(), SECCOMP.PRETENDED, ALONE] for name, call in calls.items()}
+
+
+@pytest.fixture(scope="module")
+def runner(settings):
+    """A runner with the time that a student has: a long traceback takes a good part of a second to show."""
+    with ZygoteRunner(replace(settings, limits=Limits(wall_factor=20.0))) as runner:
+        yield runner
 
 
 def said(runner, source):

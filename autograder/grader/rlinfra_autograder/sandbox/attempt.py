@@ -19,6 +19,7 @@ UNSAFE_ADVICE = (
     "Grade on Linux 5.13 or newer; or, for submissions that you trust, set RLINFRA_UNSAFE_NO_SANDBOX=1: "
     "student code can then read all that you can, and every grade so made is marked"
 )
+GO_ON = {"go": "on"}  # what a child waits for at the end of a cell
 _POLL_SECONDS = 0.05
 _WATCH_SECONDS = 0.1
 NO_TIME_LEFT = "the notebook's time was over"
@@ -167,7 +168,7 @@ class Attempt:
                 raise RunnerError(f"student code cannot be confined here: {message['refused']}. {UNSAFE_ADVICE}")
             if "done" in message:
                 return None
-            # also when a cell ends, else the next one is blamed
+            # a child waits at the end of a cell, so that no other cell is blamed
             if "end" in message and self._place is not None and (why := child.excess(mapped=False)):
                 return self._give_up("excess", why)
             if self._handle(message, child):
@@ -188,6 +189,7 @@ class Attempt:
                         output["execution_count"] = count
                 if self._interrupted:
                     self._note_fault(f"stopped after {self._limits.cell_cpu_seconds:g} seconds")
+                child.send(GO_ON)
                 return False
             case {"output": dict(output)} if self._requests is None:
                 self._log.add(output)

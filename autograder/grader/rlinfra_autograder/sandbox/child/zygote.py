@@ -20,11 +20,12 @@ from canary import within_reach
 from cells import run_cells
 from channel import Channel
 from confinement import ConfinementError, confine
+from interrupts import Interrupts
 
 if TYPE_CHECKING:
     from shell import Shell
 
-_OURS = ("canary", "cells", "channel", "confinement", "seccomp", "shell", "warm", "zygote")
+_OURS = ("canary", "cells", "channel", "confinement", "interrupts", "seccomp", "shell", "warm", "zygote")
 _CHANNEL, _LONGEST_REQUEST, _MOST_DESCRIPTORS = 3, 1 << 16, 1 << 20
 
 
@@ -65,7 +66,7 @@ def _become_child(descriptor: int, environment: dict[str, str], shell: Shell) ->
     os.setsid()
     os.dup2(descriptor, _CHANNEL)
     os.closerange(_CHANNEL + 1, _MOST_DESCRIPTORS)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    interrupts = Interrupts()
     os.environ.update(environment)
     tempfile.tempdir = None
     random.seed(0)  # Python gives every fork a start of its own; the same submission has to get the same grade
@@ -74,12 +75,12 @@ def _become_child(descriptor: int, environment: dict[str, str], shell: Shell) ->
         sys.modules.pop(name, None)  # a student's own module may have any of these names
     channel = Channel(_CHANNEL)
     try:
-        _work(channel, shell)
+        _work(channel, shell, interrupts)
     finally:
         os._exit(1)
 
 
-def _work(channel: Channel, shell: Shell) -> None:
+def _work(channel: Channel, shell: Shell, interrupts: Interrupts) -> None:
     order: dict[str, Any] = channel.receive()
     if order["confine"] is not None:
         try:
@@ -90,6 +91,6 @@ def _work(channel: Channel, shell: Shell) -> None:
     if "canary" in order:
         within_reach(order, channel)
     else:
-        run_cells(order, shell, channel)
+        run_cells(order, shell, channel, interrupts)
     channel.send(done=True)
     os._exit(0)
