@@ -42,7 +42,6 @@ class _Loop:
         # The workers: who waits to start, and what is in flight.
         self.draws = [rollout_draws(config, worker) for worker in range(config.workers)]
         self.lengths = completion_tokens(config)
-        self.seconds = [config.rollout_seconds(tokens) for tokens in self.lengths]
         self.waiting: deque[int] = deque()
         self.in_flight = self.in_flight_tokens = 0
         # The queue: of each policy version the rollouts that wait, in the order in which they were finished.
@@ -111,12 +110,12 @@ class _Loop:
     def _start(self, worker: int) -> None:
         """Start the worker's next rollout with the published version."""
         draw = next(self.draws[worker])
-        place = length_place(draw)
-        tokens = self.lengths[place]
+        tokens = self.lengths[length_place(draw)]
         self.in_flight += 1
         self.in_flight_tokens += tokens
         self._note("start", worker, tokens, self.published)
-        self._at(self.time + self.seconds[place], _Loop._finish, (worker, tokens, self.published, noise_place(draw)))
+        rollout = (worker, tokens, self.published, noise_place(draw))
+        self._at(self.time + self.config.rollout_seconds(tokens), _Loop._finish, rollout)
 
     def _finish(self, rollout: Rollout) -> None:
         """Queue a finished rollout, or discard it where it is too old already; its worker waits for the next."""
