@@ -144,7 +144,7 @@ def test_a_field_that_does_not_exist_is_named():
 EXTREMES = st.sampled_from([5e-324, 1e-9, 0.3, 1.0, 50.0, 1e6, 1e12])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     fields=st.fixed_dictionaries(
         {"mode": st.sampled_from(["sequential", "bounded_async"]), "duration_seconds": st.just(20)},
