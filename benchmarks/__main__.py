@@ -11,7 +11,7 @@ import psutil
 from rich.console import Console
 from rich.markdown import Markdown
 
-from . import engine
+from . import engine, simulator
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results.md"
@@ -20,7 +20,7 @@ RESULTS = Path(__file__).parent / "results.md"
 def main() -> None:
     """Run every benchmark."""
     before = os.getloadavg()[0]
-    sections = [engine.measure(ROOT)]
+    sections = [engine.measure(ROOT), simulator.measure(ROOT)]
     text = "\n".join([_machine(before), *sections])
     RESULTS.write_text(text)
     Console().print(Markdown(text))

@@ -1,13 +1,13 @@
 """Draws are hashes of their key: the values here were worked out with Perl's Digest::SHA and with hashlib."""
 
 import hashlib
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rlinfra.draws import Draws
+from rlinfra.draws import Draws, words
 
 KEY = ("memory", "ada")
 
@@ -99,3 +99,14 @@ def test_a_shuffle_is_a_permutation_that_leaves_its_argument_alone(key, items):
 def test_every_order_of_three_is_drawn():
     draws = Draws("orders")
     assert len({tuple(draws.shuffled("abc")) for _ in range(100)}) == 6
+
+
+def test_words_are_those_that_perl_draws():
+    drawn = list(islice(words("rollouts", "12016", "3"), 32))
+    assert drawn[:4] == [1299178923, 4252453940, 3058806394, 3032253685]
+    assert drawn[15:18] == [3717508812, 2697023781, 2479973270]
+    assert drawn[31] == 3672838588
+
+
+def test_words_of_another_key_are_others():
+    assert list(islice(words("a", "1"), 3)) != list(islice(words("a", "11"), 3))

@@ -1,6 +1,6 @@
 """The lab that the course grew out of: its calls, values and asserts run against the reference, section by section.
 
-Sections 2, 3, 7, 8 and 9 are here, in their order. Its `module_12_reference` and `module_12_pipeline_sim` are the
+Sections 2 to 9 are here, in their order. Its `module_12_reference` and `module_12_pipeline_sim` are the
 top level of `rlinfra_reference`; tables that it showed with pandas are lists of dictionaries here.
 """
 
@@ -77,6 +77,64 @@ def test_section_3_phase_peaks_overlap_and_stragglers(kv_16_gib):
     assert np.isclose(pipe.sequential_total, 800.0)
     assert np.isclose(pipe.pipeline_total, 620.0)
     assert np.isclose(stragglers.utilization, 1 / 3)
+
+
+@pytest.fixture(scope="module")
+def results():
+    """The three runs of section 4, which sections 5 and 6 look into."""
+    profile_configs = {
+        "sequential": reference.PipelineConfig(mode="sequential", duration_seconds=120.0, seed=SEED),
+        "bounded async / sync every update": reference.PipelineConfig(
+            mode="bounded_async",
+            duration_seconds=120.0,
+            max_queue_tokens=7000,
+            max_policy_lag=2,
+            sync_every_updates=1,
+            seed=SEED,
+        ),
+        "deeper async / sync every 3 updates": reference.PipelineConfig(
+            mode="bounded_async",
+            duration_seconds=120.0,
+            max_queue_tokens=7000,
+            max_policy_lag=6,
+            sync_every_updates=3,
+            seed=SEED,
+        ),
+    }
+    return {name: reference.simulate_pipeline(cfg) for name, cfg in profile_configs.items()}
+
+
+def test_section_4_sequential_and_bounded_asynchronous_loops(results):
+    summary = [{"profile": name, **reference.result_row(result)} for name, result in results.items()]
+    assert [row["profile"] for row in summary] == list(results)
+    assert all(np.isfinite(r.trained_tokens_per_second) and r.trained_tokens_per_second >= 0 for r in results.values())
+    sequential, bounded, deeper = (result.trained_tokens_per_second for result in results.values())
+    assert sequential < bounded < deeper
+
+
+def test_section_5_queue_depth_and_backpressure(results):
+    for name, result in results.items():
+        if result.config.mode != "bounded_async":
+            continue
+        x = [row["time"] for row in result.timeline]
+        y = [row["queue_tokens"] for row in result.timeline]
+        assert x == sorted(x), name
+        assert max(y) <= result.max_queue_tokens_observed
+        assert result.max_queue_tokens_observed > 7000, "what was in flight arrives after admission has closed"
+        assert result.backpressure_seconds > 0
+        assert result.discarded_rollouts > 0
+
+
+def test_section_6_staleness_and_weight_concentration(results):
+    rows = {
+        name: [(batch.update, batch.mean_lag, batch.max_lag, batch.normalized_ess) for batch in result.batches]
+        for name, result in results.items()
+    }
+    sequential, bounded, deeper = (np.array(batches) for batches in rows.values())
+    assert sequential[:, 2].max() == 0
+    assert bounded[:, 2].max() == 2
+    assert deeper[:, 2].max() == 6
+    assert sequential[:, 3].mean() > bounded[:, 3].mean() > deeper[:, 3].mean()
 
 
 def test_section_7_the_rollout_contract():

@@ -12,11 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from rlinfra.given import require_count, require_fraction
 from rlinfra.given.lab import REQUIRED_METRICS, DispatchLoop
+from rlinfra.simulator import PipelineConfig, result_row, simulate_pipeline
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["MEASUREMENTS", "diagnose_pipeline", "load_loop", "recovered_control_batch", "save_loop"]
+__all__ = [
+    "MEASUREMENTS",
+    "PipelineConfig",
+    "diagnose_pipeline",
+    "load_loop",
+    "recovered_control_batch",
+    "result_row",
+    "save_loop",
+    "simulate_pipeline",
+]
 
 MEASUREMENTS = {
     "supply": "time what a batch waits for: rollout, verifier, input",
