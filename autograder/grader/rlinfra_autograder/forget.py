@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
+from traitlets.config.loader import ConfigFileNotFound
 
 from .gradebook import GradebookWriter
 from .release import course_config
@@ -38,7 +39,10 @@ class Forgetting:
             raise ForgetError("there is nothing of a student of that id: no folder and no row in the gradebook")
 
     def _candidates(self) -> list[Path]:
-        config = course_config(self._root)
+        try:
+            config = course_config(self._root)
+        except ConfigFileNotFound as error:
+            raise ForgetError(f"{self._root} is no course root: it has no nbgrader_config.py (--course DIR)") from error
         inbound = Path(str(config.Exchange.root)) / str(config.CourseDirectory.course_id) / "inbound"
         exchanged = inbound.iterdir() if inbound.is_dir() else ()  # student+topic+time, as nbgrader's submit writes
         mine = sorted(path for path in exchanged if path.name.split("+")[0] == self._student)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nbgrader.api import Gradebook
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from traitlets.config.loader import ConfigFileNotFound
 
 from rlinfra.topics import TOPICS
 
@@ -93,7 +94,9 @@ def read_standings(root: Path, topics: Sequence[str] | None = None, db_url: str 
         config = course_config(root)
         with Gradebook(url.render_as_string(hide_password=False), str(config.CourseDirectory.course_id)) as gradebook:
             return _read(gradebook, root, topics)
-    except SQLAlchemyError as error:
+    except ConfigFileNotFound as error:
+        raise StandingsError(f"{root} is no course root: it has no nbgrader_config.py (--course DIR)") from error
+    except (SQLAlchemyError, ImportError) as error:  # the latter: no driver for such a database
         raise StandingsError(_unreadable(url, error)) from error
 
 
@@ -107,7 +110,7 @@ def gradebook_url(root: Path, db_url: str | None) -> URL:
         ) from error
 
 
-def _unreadable(url: URL, error: SQLAlchemyError) -> str:
+def _unreadable(url: URL, error: Exception) -> str:
     cause = str(getattr(error, "orig", error)).strip().partition("\n")[0]
     return f"the gradebook {url.render_as_string()} cannot be read: {cause}"
 
@@ -125,9 +128,8 @@ def _read(gradebook: Gradebook, root: Path, topics: Sequence[str] | None) -> lis
         raise StandingsError("the gradebook knows no topic: rlinfra-grade release")
     handed_in = _handed_in(root, chosen)
     known = _students(gradebook)
-    for name, topic in [*entries, *handed_in]:
-        if topic in chosen:
-            known.setdefault(name, Student(name))
+    for name, _ in [*entries, *handed_in]:
+        known.setdefault(name, Student(name))
     students = sorted(known.values(), key=lambda one: (one.last_name, one.first_name, one.id))
     standings = []
     for topic in chosen:

@@ -171,15 +171,12 @@ def _tasks(judged: Mapping[str, list[Details]]) -> Iterable[TaskFigures]:
     for name, verdicts in by_task.items():
         points = float(verdicts[0]["points"])
         earned = [sum(criterion["earned"] for criterion in verdict["criteria"]) for verdict in verdicts]
-        missed = Counter(
-            criterion["title"]
-            for verdict in verdicts
-            for criterion in verdict["criteria"]
-            if criterion["earned"] != criterion["points"]
-        )
-        hardest, count = missed.most_common(1)[0] if missed else ("", 0)
+        missed: Counter[str] = Counter()
+        for criterion in (criterion for verdict in verdicts for criterion in verdict["criteria"]):
+            missed[criterion["title"]] += criterion["earned"] != criterion["points"]
+        hardest, count = missed.most_common(1)[0]  # of equals the first in the notebook
         full = sum(one == points for one in earned)
-        yield TaskFigures(name, points, len(verdicts), full, fmean(earned) / points, hardest, count)
+        yield TaskFigures(name, points, len(verdicts), full, fmean(earned) / points, hardest if count else "", count)
 
 
 def _mistakes(topic: str, judged: Mapping[str, list[Details]]) -> Iterable[tuple[tuple[str, str, str], str]]:
