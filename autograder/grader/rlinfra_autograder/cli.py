@@ -20,6 +20,7 @@ Course = Annotated[Path, typer.Option("--course", help="The course root.", file_
 UnsafeNoSandbox = Annotated[
     bool, typer.Option("--unsafe-no-sandbox", help="Run students' code without confinement, and mark every grade.")
 ]
+DbUrl = Annotated[str | None, typer.Option(help="The gradebook; the course's gradebook.db by default.")]
 DEFAULT_WORKERS = min(os.cpu_count() or 1, 8)
 
 
@@ -38,6 +39,11 @@ def _chosen(topics: list[str] | None) -> list[str]:
         return [find_topic(name).name for name in topics or [topic.name for topic in TOPICS]]
     except LookupError as error:
         raise typer.BadParameter(str(error)) from error
+
+
+def _asked_for(topics: list[str] | None) -> list[str] | None:
+    """Return the topics that were named; None where all that are in the gradebook are meant."""
+    return _chosen(topics) if topics else None
 
 
 @app.command()
@@ -138,6 +144,86 @@ def batch(
         typer.echo(str(error), err=True)
         sys.exit(1)
     sys.exit(tally.exit_code)
+
+
+@app.command()
+def export(
+    topics: Topics = None,
+    *,
+    kind: Annotated[str, typer.Option("--format", help="csv, canvas or moodle.")] = "csv",
+    to: Annotated[Path | None, typer.Option(help="A file, or a folder for it; build/ by default.")] = None,
+    course: Course = Path(),
+    db_url: DbUrl = None,
+    missing_as_zero: Annotated[
+        bool, typer.Option("--missing-as-zero", help="0 for those who handed in nothing; empty without it.")
+    ] = False,
+    student_map: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A CSV file: student_id, and who that is in Canvas or Moodle.")
+    ] = None,
+) -> None:
+    """Write the grades for a spreadsheet, Canvas or Moodle; what is ungraded stays empty and is listed apart."""
+    from .exports import ExportError, run_export
+
+    try:
+        run_export(
+            course.resolve(),
+            _asked_for(topics),
+            _console(),
+            kind=kind,
+            to=to,
+            db_url=db_url,
+            missing_as_zero=missing_as_zero,
+            student_map=student_map,
+        )
+    except ExportError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(1)
+
+
+@app.command()
+def report(
+    topics: Topics = None,
+    *,
+    to: Annotated[Path | None, typer.Option(help="The page to write; build/report.html by default.")] = None,
+    course: Course = Path(),
+    db_url: DbUrl = None,
+) -> None:
+    """Write one page on the class: scores, tasks, misconceptions, repairs, faults, and what waits for whom."""
+    from .report import ReportError, write_report
+
+    try:
+        path = write_report(course.resolve(), _asked_for(topics), to=to, db_url=db_url)
+    except ReportError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(1)
+    typer.echo(f"The report is in {path}: open it in a browser. It holds names and grades.")
+
+
+@app.command()
+def forget(
+    student: Annotated[str, typer.Argument(help="The student's id.")],
+    *,
+    course: Course = Path(),
+    db_url: DbUrl = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Delete all that the course keeps of one student: submissions, grades, feedback, rows of the gradebook."""
+    from .forget import ForgetError, Forgetting
+    from .sanitise import one_line
+
+    try:
+        found = Forgetting(course.resolve(), student, db_url)
+        for place in found.places:
+            typer.echo(one_line(str(place), 500))
+        if found.rows:
+            typer.echo("the rows in the gradebook, with grades, marks by hand and comments")
+        if not yes:
+            typer.confirm(f"Delete all this of {one_line(student)}?", abort=True)
+        found.delete()
+    except ForgetError as error:
+        typer.echo(f"{one_line(student)}: {error}", err=True)
+        sys.exit(1)
+    typer.echo("Deleted. Exports, reports and logs that were written before are not: they lie in build/.")
 
 
 @app.command()

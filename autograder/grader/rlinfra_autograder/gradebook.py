@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +85,21 @@ class GradebookWriter:
         for preprocessor in self._preprocessors:
             notebook, resources = preprocessor.preprocess(notebook, resources)
         write_whole(notebook_path(self._root / "autograded" / student, topic), nbformat.writes(notebook) + "\n")
+
+    def knows(self, student: str) -> bool:
+        """Return whether there is any row of this student's."""
+        try:
+            self._gradebook.find_student(student)
+        except MissingEntry:
+            return any(entry.student == student for entry in self.entries().values())
+        return True
+
+    def forget(self, student: str) -> None:
+        """Remove every row of a student: nbgrader's, with grades, marks and comments, and ours."""
+        with self._one_transaction():
+            with suppress(MissingEntry):
+                self._gradebook.remove_student(student)
+            ledger.forget(self._gradebook.db(), student)
 
     @contextmanager
     def _one_transaction(self) -> Iterator[None]:

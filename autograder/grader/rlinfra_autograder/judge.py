@@ -63,6 +63,9 @@ _STATUS = {
 }
 
 
+CALL_FAULTS = {"time": "stopped at the time limit", "died": "ended the Python process"}
+
+
 def _nothing(task: Task, remark: str) -> Verdict:
     """Return the verdict of a task of which nothing was observed: every criterion unmet."""
     match task:
@@ -113,9 +116,7 @@ def judge_function(hidden: HiddenSet, outcomes: Sequence[Outcome]) -> Verdict:
 def _note(hidden: HiddenSet, place: int, outcome: Outcome) -> str:
     """Say of a case that failed what may be said: the kind of fault, an exception's name and line, a wrong form."""
     if isinstance(outcome, Fault):
-        return {"time": "stopped at the time limit", "died": "ended the Python process"}.get(
-            outcome.kind, "not run, after the faults before it"
-        )
+        return CALL_FAULTS.get(outcome.kind, "not run, after the faults before it")
     raised = outcome.raised
     if raised is not None:
         kind = f"an exception of its own (a {raised.exception})" if raised.own else raised.exception

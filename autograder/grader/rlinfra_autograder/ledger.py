@@ -60,6 +60,12 @@ def entries(session: Session) -> dict[tuple[str, str], Entry]:
     return {(entry.student, entry.topic): entry for entry in found}
 
 
+def forget(session: Session, student: str) -> int:
+    """Remove all entries of a student and return how many there were; the caller commits."""
+    found = session.execute(delete(_TABLE).where(_TABLE.c.student == student))
+    return int(found.rowcount)  # type: ignore[attr-defined]
+
+
 def enter(session: Session, entry: Entry) -> None:
     """Put an entry in the place of the one that its submission had; the caller commits."""
     ours = (_TABLE.c.student == entry.student) & (_TABLE.c.topic == entry.topic)

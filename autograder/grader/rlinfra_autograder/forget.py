@@ -1,0 +1,78 @@
+"""Delete all that the course keeps of one student: rows of the gradebook and folders, and nobody else's.
+
+`nbgrader db student remove` knows neither our table nor the folders.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
+from traitlets.config.loader import ConfigFileNotFound
+
+from .gradebook import GradebookWriter
+from .release import course_config
+from .sandbox import wipe
+from .standings import StandingsError, gradebook_url
+
+FOLDERS = ("submitted", "autograded", "feedback")
+
+
+class ForgetError(RuntimeError):
+    """Nothing was deleted, and why."""
+
+
+class Forgetting:
+    """What there is of one student, and its deletion. Raises `ForgetError` where the id is no name or nothing is there.
+
+    `places` are the folders; `rows` tells whether the gradebook has any row.
+    """
+
+    def __init__(self, root: Path, student: str, db_url: str | None = None) -> None:
+        if student in ("", ".", "..") or Path(student).name != student or "\\" in student or "\0" in student:
+            raise ForgetError("a student's id is the name of one folder below submitted/")
+        self._root, self._student, self._db_url = root, student, db_url
+        self._has_gradebook = _exists(root, db_url)
+        self.places = [path for path in self._candidates() if path.exists() or path.is_symlink()]
+        self.rows = self._has_gradebook and self._in_gradebook(delete=False)
+        if not self.places and not self.rows:
+            raise ForgetError("there is nothing of a student of that id: no folder and no row in the gradebook")
+
+    def _candidates(self) -> list[Path]:
+        try:
+            config = course_config(self._root)
+        except ConfigFileNotFound as error:
+            raise ForgetError(f"{self._root} is no course root: it has no nbgrader_config.py (--course DIR)") from error
+        inbound = Path(str(config.Exchange.root)) / str(config.CourseDirectory.course_id) / "inbound"
+        exchanged = inbound.iterdir() if inbound.is_dir() else ()  # student+topic+time, as nbgrader's submit writes
+        mine = sorted(path for path in exchanged if path.name.split("+")[0] == self._student)
+        return [*(self._root / name / self._student for name in FOLDERS), *mine]
+
+    def _in_gradebook(self, *, delete: bool) -> bool:
+        try:
+            with GradebookWriter(self._root, self._db_url) as gradebook:
+                if delete:
+                    gradebook.forget(self._student)
+                return gradebook.knows(self._student)
+        except SQLAlchemyError as error:
+            cause = str(getattr(error, "orig", error)).strip().partition("\n")[0]
+            raise ForgetError(f"the gradebook cannot be changed, and nothing was deleted: {cause}") from error
+
+    def delete(self) -> None:
+        """Delete rows and folders. Interrupted, it can be done again: what is left is found."""
+        if self.rows:
+            self._in_gradebook(delete=True)
+        for path in self.places:
+            if path.is_symlink() or not path.is_dir():
+                path.unlink()
+            else:
+                wipe.remove(path)
+
+
+def _exists(root: Path, db_url: str | None) -> bool:
+    """Return whether there is a gradebook: opening one that is not there would make it."""
+    try:
+        url = gradebook_url(root, db_url)
+    except StandingsError as error:
+        raise ForgetError(str(error)) from error
+    return url.get_backend_name() != "sqlite" or not url.database or Path(url.database).exists()
