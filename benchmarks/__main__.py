@@ -1,4 +1,4 @@
-"""`make bench`: measures, prints, and writes `benchmarks/results.md`; `python -m benchmarks PART…` measures parts anew."""
+"""`make bench`: measures, and writes `benchmarks/results.md`; `python -m benchmarks PART…` measures some parts anew."""
 
 from __future__ import annotations
 
