@@ -40,7 +40,7 @@ class GradebookWriter:
         self.db_url = db_url or f"sqlite:///{root / 'gradebook.db'}"
         self._gradebook = Gradebook(self.db_url, str(config.CourseDirectory.course_id))
         with self._gradebook.engine.begin() as connection:
-            ledger.create_table(connection)
+            ledger.create_tables(connection)
         names = [name for name in config.Autograde.autograde_preprocessors if name != OURS]
         self._preprocessors = [import_item(name)(config=config) for name in names]
 
@@ -63,7 +63,9 @@ class GradebookWriter:
                 f"the gradebook does not know the topic {topic}: rlinfra-grade release {topic}"
             ) from error
 
-    def write(self, entry: ledger.Entry, notebook: Any = None, submitted: datetime | None = None) -> None:
+    def write(
+        self, entry: ledger.Entry, notebook: Any = None, submitted: datetime | None = None, observations: bytes = b""
+    ) -> None:
         """Write what a submission came to; with its graded notebook, also nbgrader's rows and `autograded/`.
 
         The notebook is in its place before the rows say that it is graded. Killed in between, the next batch finds no
@@ -72,7 +74,7 @@ class GradebookWriter:
         with self._one_transaction():
             if notebook is not None:
                 self._write_graded(entry, notebook, submitted)
-            ledger.enter(self._gradebook.db(), entry)
+            ledger.enter(self._gradebook.db(), entry, observations)
 
     def _write_graded(self, entry: ledger.Entry, notebook: Any, submitted: datetime | None) -> None:
         student, topic = entry.student, entry.topic
