@@ -34,14 +34,6 @@ def request_of(task: Task, seed: str) -> Request:
     return Request(task.name, read=(task.name, STUDENT))
 
 
-def inputs_of(task: Task, seed: str) -> list[object]:
-    """Return as JSON data all that the probes of a task ask for, in both processes of a drill."""
-    if not isinstance(task, FunctionTask):
-        return ["read", *request_of(task, seed).read]
-    drivers = [*task.drill.functions, task.drill.first, task.drill.second] if task.drill else []
-    return ["call", task.name, drivers, [drawn.call.to_data() for _, drawn in hidden_set(task.name, seed).cases]]
-
-
 def second_request(task: Task, probed: Probed, seed: str) -> Request | None:
     """Return what to ask a second process, given what the first one handed over; None where there is no second."""
     if not isinstance(task, FunctionTask) or task.drill is None or probed.status != OBSERVED:
