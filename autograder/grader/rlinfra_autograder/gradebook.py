@@ -133,7 +133,7 @@ class GradebookWriter:
         counted = self._graded_cell(topic, task).max_score
         if counted != points:
             raise GradebookError(
-                f"the gradebook counts {counted:g} points for {task}, which has {points:g}: rlinfra-grade release {topic}"
+                f"{task} is worth {points:g} points, and {counted:g} in the gradebook: rlinfra-grade release {topic}"
             )
 
     def _graded_cell(self, topic: str, task: str) -> Any:

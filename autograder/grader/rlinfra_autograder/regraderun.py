@@ -276,7 +276,7 @@ def _show(report: Report, topic: str, task: Task, console: Console, *, applied: 
     hints = f" ({words} with other points of a criterion, notes or hints)" if words else ""
     how = Counter(one.how for one in report.regraded)
     lines = [
-        f"{len(report.regraded)} judged again: {moved[1]} up, {moved[-1]} down, {moved[0]} with the same points{hints}.",
+        f"{len(report.regraded)} judged again: {moved[1]} up, {moved[-1]} down, {moved[0]} at the same points{hints}.",
         f"From {RECORDED}: {how[RECORDED]}; from {RUN}: {how[RUN]}.",
     ]
     lines += [f"{one_line(student)}: not judged again: {why}" for student, why in sorted(report.left.items())]
