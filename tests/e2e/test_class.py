@@ -13,7 +13,8 @@ from rlinfra_autograder.classroom import expected_hint, synthetic_class
 from rlinfra_autograder.feedback import summary_html, verdict_html
 from rlinfra_autograder.grade import grade
 from rlinfra_autograder.hidden import HiddenSet, hidden_set
-from rlinfra_autograder.judge import judge_function
+from rlinfra_autograder.judge import judge, judge_function
+from rlinfra_autograder.observations import inputs_hash, pack, unpack
 from rlinfra_autograder.sandbox.runner import ZygoteRunner
 from rlinfra_autograder.sandbox.zygote import ChildSettings
 from rlinfra_autograder.tasks import FunctionTask, load_tasks
@@ -70,6 +71,14 @@ def test_a_flawless_student_has_full_marks(graded, student, topic):
     result = graded[student, topic]
     assert result.earned == 20
     assert not result.faults
+
+
+def test_judged_again_from_what_is_recorded_every_verdict_is_the_same(graded):
+    for (student, topic), result in graded.items():
+        recorded = unpack(pack(result.probed, load_tasks(topic), SEED))
+        again = [judge(task, recorded[task.name].probed, seed=SEED, student_id=student) for task in load_tasks(topic)]
+        assert tuple(again) == result.verdicts
+        assert {one.inputs for one in recorded.values()} == {inputs_hash(task, SEED) for task in load_tasks(topic)}
 
 
 @pytest.mark.parametrize("student", MISTAKEN)

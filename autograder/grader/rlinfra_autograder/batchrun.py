@@ -94,7 +94,7 @@ def _grade(
             bar = progress.add_task("grading", total=len(todo), rate="")
 
             def take(outcome: Outcome) -> None:
-                gradebook.write(outcome.entry, outcome.notebook, outcome.handed_in)
+                gradebook.write(outcome.entry, outcome.notebook, outcome.handed_in, outcome.observations)
                 tally.done.append(outcome.entry)
                 if outcome.log:
                     _log(settings.root, outcome)

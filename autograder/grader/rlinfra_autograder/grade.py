@@ -26,26 +26,30 @@ from .probes import NOT_REACHED, OBSERVED, Probed
 from .sandbox.runner import Execution
 from .sanitise import clean_notebook, one_line
 from .tasks import load_tasks, topic_source
+from .verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from .intake import Repair
     from .sandbox.attempt import CellRun
     from .sandbox.runner import Runner
     from .tasks.model import Task
-    from .verdicts import Verdict
 
 METADATA_KEY = "rlinfra"
 
 
 @dataclass(frozen=True)
 class Graded:
-    """A graded submission: the notebook with its outputs, the verdicts in task order, and the cells that stopped."""
+    """A graded submission: the notebook with its outputs, the verdicts in task order, and the cells that stopped.
+
+    `probed` is what was observed of each task, from which its verdict was made.
+    """
 
     notebook: Any
     verdicts: tuple[Verdict, ...]
     faults: tuple[str, ...]
+    probed: Mapping[str, Probed]
 
     @property
     def earned(self) -> float:
@@ -69,12 +73,9 @@ def grade(
     intake repaired, which the page then says. Raises `RunnerError` where the grader itself cannot run notebooks.
     """
     tasks = {task.name: task for task in load_tasks(topic)}
-    places = {name: place for place, cell in enumerate(notebook.cells) if (name := _grade_id(cell)) in tasks}
+    places = _places(notebook, tasks)
     runs = _run(notebook, tasks, places, runner, seed)
-    verdicts = tuple(
-        judge(task, runs.probed.get(name, Probed(NOT_REACHED)), seed=seed, student_id=student_id)
-        for name, task in tasks.items()
-    )
+    verdicts = tuple(judge(task, runs.probed[name], seed=seed, student_id=student_id) for name, task in tasks.items())
     faults = tuple(f"{_known_by(notebook.cells[place])}: {why}" for place, why in runs.faults.items())
     graded = clean_notebook(_with_outputs(notebook, runs.shown))
     _put_cards(graded, {places[verdict.task]: verdict for verdict in verdicts if verdict.task in places})
@@ -87,7 +88,33 @@ def grade(
         "faults": list(faults),
         "repairs": [asdict(repair) for repair in repairs],
     }
-    return Graded(graded, verdicts, faults)
+    return Graded(graded, verdicts, faults, runs.probed)
+
+
+def probe_task(notebook: Any, task: Task, *, runner: Runner, seed: str) -> Probed:
+    """Return what a submission does with one task's hidden inputs: the judged run, with that one request in it."""
+    tasks = {task.name: task}
+    cells = [(place, cell.source) for place, cell in enumerate(notebook.cells) if _runs(cell)]
+    return _judged(cells, tasks, _places(notebook, tasks), runner, seed)[0][task.name]
+
+
+def with_verdict(graded: Any, verdict: Verdict, details: Mapping[str, Any], *, confined: bool) -> Any:
+    """Return a graded notebook in which one task was judged anew: its card, the table on top and the metadata.
+
+    `details` is what the metadata is to say. Raises `ValueError` where it is no graded notebook with that task.
+    """
+    changed = copy.deepcopy(graded)
+    places = _places(changed, {verdict.task})
+    if not places or METADATA_KEY not in changed.metadata or not changed.cells[0].get("id", "").startswith(SUMMARY_ID):
+        raise ValueError("it is not as the grader wrote it")
+    _put_cards(changed, {places[verdict.task]: verdict})
+    ours = changed.cells[places[verdict.task]].metadata.nbgrader
+    ours.points = ours.points if ours.points == verdict.points else verdict.points
+    verdicts = [Verdict.from_data(data) for data in details["verdicts"]]
+    repairs = [repair["what"] for repair in details["repairs"]]
+    changed.cells[0].source = summary_html(verdicts, details["faults"], repairs=repairs, confined=confined)
+    changed.metadata[METADATA_KEY] = details
+    return changed
 
 
 @dataclass(frozen=True)
@@ -106,14 +133,23 @@ def _run(notebook: Any, tasks: Mapping[str, Task], places: Mapping[str, int], ru
     """
     cells = [(place, cell.source) for place, cell in enumerate(notebook.cells) if _runs(cell)]
     shown = runner.run(cells, None)
+    probed, judged, drilled = _judged(cells, tasks, places, runner, seed)
+    ends = [*drilled.cells.items(), *judged.cells.items(), *shown.cells.items()]
+    faults = {place: run.fault for place, run in sorted(ends, key=itemgetter(0)) if run.fault}
+    return _Runs(shown.cells, probed, faults)
+
+
+def _judged(
+    cells: Sequence[tuple[int, str]], tasks: Mapping[str, Task], places: Mapping[str, int], runner: Runner, seed: str
+) -> tuple[dict[str, Probed], Execution, Execution]:
+    """Return what each task's check observed, with the run and the second run that it was observed in."""
     judged = runner.run(cells, {place: request_of(tasks[name], seed) for name, place in places.items()})
     seconds = {name: second_request(tasks[name], first, seed) for name, first in judged.probed.items()}
     drills = {places[name]: second for name, second in seconds.items() if second is not None}
     drilled = runner.run(cells, drills) if drills else Execution({}, {})
     joined = {name: _joined(judged.probed[name], second) for name, second in drilled.probed.items()}
-    ends = [*drilled.cells.items(), *judged.cells.items(), *shown.cells.items()]
-    faults = {place: run.fault for place, run in sorted(ends, key=itemgetter(0)) if run.fault}
-    return _Runs(shown.cells, {**judged.probed, **joined}, faults)
+    nothing = dict.fromkeys(tasks, Probed(NOT_REACHED))
+    return {**nothing, **judged.probed, **joined}, judged, drilled
 
 
 def _joined(first: Probed, second: Probed) -> Probed:
@@ -125,6 +161,11 @@ def _joined(first: Probed, second: Probed) -> Probed:
         return second
     pairs = zip(first.outcomes, second.outcomes, strict=True)
     return Probed(OBSERVED, tuple(b if isinstance(a, Observation) and a.raised is None else a for a, b in pairs))
+
+
+def _places(notebook: Any, names: Container[str]) -> dict[str, int]:
+    """Return the place of each task's graded cell."""
+    return {name: place for place, cell in enumerate(notebook.cells) if (name := _grade_id(cell)) in names}
 
 
 def _runs(cell: Any) -> bool:
@@ -197,6 +238,16 @@ def _provenance(
         "limits": runner.limits.to_data(),
         "confined": runner.confined,
         "student_environment": dict(environment),
-        "grader": {name: version(name) for name in ("rlinfra-autograder", "rlinfra-reference", "nbgrader")},
-        "graded_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "grader": grader_versions(),
+        "graded_at": now(),
     }
+
+
+def grader_versions() -> dict[str, str]:
+    """Return the versions of what grades."""
+    return {name: version(name) for name in ("rlinfra-autograder", "rlinfra-reference", "nbgrader")}
+
+
+def now() -> str:
+    """Return the time as a grade states it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -6,6 +6,7 @@ that they are those of `nbgrader autograde`. They are only given one session to 
 
 from __future__ import annotations
 
+import copy
 import os
 import tempfile
 from contextlib import contextmanager, suppress
@@ -13,8 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import nbformat
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Grade, Gradebook, MissingEntry, SubmittedAssignment, SubmittedNotebook
 from nbgrader.preprocessors import latesubmissions, saveautogrades
+from nbgrader.utils import determine_grade
+from sqlalchemy import make_url, select
+from sqlalchemy.exc import SQLAlchemyError
 from traitlets.utils.importstring import import_item
 
 from . import ledger
@@ -40,7 +44,7 @@ class GradebookWriter:
         self.db_url = db_url or f"sqlite:///{root / 'gradebook.db'}"
         self._gradebook = Gradebook(self.db_url, str(config.CourseDirectory.course_id))
         with self._gradebook.engine.begin() as connection:
-            ledger.create_table(connection)
+            ledger.create_tables(connection)
         names = [name for name in config.Autograde.autograde_preprocessors if name != OURS]
         self._preprocessors = [import_item(name)(config=config) for name in names]
 
@@ -63,7 +67,9 @@ class GradebookWriter:
                 f"the gradebook does not know the topic {topic}: rlinfra-grade release {topic}"
             ) from error
 
-    def write(self, entry: ledger.Entry, notebook: Any = None, submitted: datetime | None = None) -> None:
+    def write(
+        self, entry: ledger.Entry, notebook: Any = None, submitted: datetime | None = None, observations: bytes = b""
+    ) -> None:
         """Write what a submission came to; with its graded notebook, also nbgrader's rows and `autograded/`.
 
         The notebook is in its place before the rows say that it is graded. Killed in between, the next batch finds no
@@ -72,19 +78,113 @@ class GradebookWriter:
         with self._one_transaction():
             if notebook is not None:
                 self._write_graded(entry, notebook, submitted)
-            ledger.enter(self._gradebook.db(), entry)
+            ledger.enter(self._gradebook.db(), entry, observations)
+
+    def observations(self, student: str, topic: str) -> bytes:
+        """Return the packed observations behind a grade; nothing where none are kept."""
+        return ledger.observations(self._gradebook.db(), student, topic)
+
+    def scores(self, topic: str, task: str) -> dict[str, tuple[float | None, float | None]]:
+        """Return the automatic score of a task and the one given by hand, by student; None where there is none.
+
+        Raises `GradebookError` where this database holds the task with other points, or not at all.
+        """
+        query = (
+            select(SubmittedAssignment.student_id, Grade.auto_score, Grade.manual_score)
+            .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
+            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+            .where(Grade.cell_id == self._graded_cell(topic, task).id)
+        )
+        return {student: (auto, manual) for student, auto, manual in self._gradebook.db().execute(query)}
+
+    def students(self) -> list[str]:
+        """Return the ids of all students that the gradebook knows."""
+        return [student.id for student in self._gradebook.students]
+
+    def counted(self, student: str, topic: str) -> dict[str, Any] | None:
+        """Return what the gradebook counts for a submission as JSON data; None where it has none."""
+        try:
+            notebook = self._gradebook.find_submission_notebook(topic, topic, student)
+        except MissingEntry:
+            return None
+        penalty = notebook.late_submission_penalty or 0.0
+        cells = [
+            {
+                "task": grade.name,
+                "auto": grade.auto_score,
+                "by_hand": grade.manual_score,
+                "extra": grade.extra_credit,
+                "score": grade.score,
+                "of": grade.max_score,
+                "needs_review": grade.needs_manual_grade,
+            }
+            for grade in notebook.grades
+        ]
+        return {
+            "cells": cells,
+            "sum": notebook.score,
+            "late_penalty": penalty,
+            "score": max(0.0, notebook.score - penalty),
+            "of": notebook.max_score,
+        }
+
+    def require_points(self, topic: str, task: str, points: float) -> None:
+        """Raise `GradebookError` where the gradebook counts another number of points for a task."""
+        counted = self._graded_cell(topic, task).max_score
+        if counted != points:
+            raise GradebookError(
+                f"{task} is worth {points:g} points, and {counted:g} in the gradebook: rlinfra-grade release {topic}"
+            )
+
+    def _graded_cell(self, topic: str, task: str) -> Any:
+        self.require(topic)
+        try:
+            return self._gradebook.find_grade_cell(task, topic, topic)
+        except MissingEntry as error:
+            raise GradebookError(
+                f"the gradebook does not know the task {task}: rlinfra-grade release {topic}"
+            ) from error
+
+    def graded_notebook(self, student: str, topic: str) -> Any:
+        """Return the graded notebook below `autograded/`; raise `GradebookError` where there is none to read."""
+        path = notebook_path(self._root / "autograded" / student, topic)
+        try:
+            return nbformat.read(path, as_version=4)
+        except (OSError, ValueError, nbformat.ValidationError) as error:
+            raise GradebookError(f"its graded notebook is missing or damaged ({path})") from error
+
+    def write_task(
+        self, student: str, topic: str, task: str, notebook: Any, *, entry: ledger.Entry | None, observations: bytes
+    ) -> None:
+        """Write a graded notebook in which one task was judged anew: of nbgrader's rows that one, ours, and the file.
+
+        Where there is no entry of ours, because `nbgrader autograde` graded it, none is made.
+        """
+        cell = next(cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == task)
+        score, _ = determine_grade(cell)
+        with self._one_transaction():
+            if self._gradebook.find_grade(task, topic, topic, student).auto_score != score:
+                alone = nbformat.v4.new_notebook(cells=[copy.deepcopy(cell)])
+                saveautogrades.SaveAutoGrades().preprocess(alone, self._resources(student, topic))
+            if entry is not None:
+                ledger.enter(self._gradebook.db(), entry, observations)
+            self._write_notebook(student, topic, notebook)
+
+    def _resources(self, student: str, topic: str) -> dict[str, Any]:
+        return {"nbgrader": {"student": student, "assignment": topic, "notebook": topic, "db_url": self.db_url}}
+
+    def _write_notebook(self, student: str, topic: str, notebook: Any) -> None:
+        write_whole(notebook_path(self._root / "autograded" / student, topic), nbformat.writes(notebook) + "\n")
 
     def _write_graded(self, entry: ledger.Entry, notebook: Any, submitted: datetime | None) -> None:
         student, topic = entry.student, entry.topic
         self._gradebook.update_or_create_student(student)
         timestamp = {} if submitted is None else {"timestamp": submitted}
         self._gradebook.update_or_create_submission(topic, student, **timestamp)
-        resources: dict[str, Any] = {
-            "nbgrader": {"student": student, "assignment": topic, "notebook": topic, "db_url": self.db_url}
-        }
+        resources = self._resources(student, topic)
         for preprocessor in self._preprocessors:
             notebook, resources = preprocessor.preprocess(notebook, resources)
-        write_whole(notebook_path(self._root / "autograded" / student, topic), nbformat.writes(notebook) + "\n")
+        self._write_notebook(student, topic, notebook)
 
     def knows(self, student: str) -> bool:
         """Return whether there is any row of this student's."""
@@ -117,6 +217,19 @@ class GradebookWriter:
         except BaseException:
             session.rollback()
             raise
+
+
+def existing_gradebook(root: Path, db_url: str | None = None) -> GradebookWriter:
+    """Open the gradebook that is there; raise `GradebookError` where there is none."""
+    advice = "rlinfra-grade release makes one, rlinfra-grade batch fills it (--db-url, --course)"
+    try:
+        url = make_url(db_url or f"sqlite:///{root / 'gradebook.db'}")
+        if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
+            raise GradebookError(f"there is no gradebook at {url.database}: {advice}")
+        return GradebookWriter(root, db_url)
+    except (SQLAlchemyError, ImportError) as error:
+        reason = str(error).partition("\n")[0]
+        raise GradebookError(f"the gradebook cannot be opened ({reason}): {advice}") from error
 
 
 @contextmanager

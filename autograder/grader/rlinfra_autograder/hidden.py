@@ -6,6 +6,7 @@ Computed once a task and seed: a class of hundreds is judged against the same se
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -75,6 +76,14 @@ class HiddenSet:
     def cases(self) -> tuple[tuple[Criterion, Case], ...]:
         """Every case with its criterion."""
         return tuple(self.task.hidden_cases(self.seed))
+
+    @cached_property
+    def inputs_hash(self) -> str:
+        """The hash of all that is asked of a function: every call, in both processes of a drill."""
+        drill = self.task.drill
+        drivers = [*drill.functions, drill.first, drill.second] if drill else []
+        asked = [self.task.name, drivers, [drawn.call.to_data() for _, drawn in self.cases]]
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
     @cached_property
     def expected(self) -> tuple[object, ...]:

@@ -1,8 +1,9 @@
-"""What nbgrader has no place for: a table of ours in its database, with one row a submission.
+"""What nbgrader has no place for: two tables of ours in its database, each with one row a submission.
 
-A row says what a submission came to (graded, or ungraded and why), what was repaired, what made the grade, and the
-fingerprint of all that it depends on. It is written in one transaction with nbgrader's own rows, so it is also the
-journal of a batch: what has a row with today's fingerprint is done.
+A row of the first says what a submission came to (graded, or ungraded and why), what was repaired, what made the grade,
+and the fingerprint of all that it depends on. It is written in one transaction with nbgrader's own rows, so it is also
+the journal of a batch: what has a row with today's fingerprint is done. The second keeps the observations that the
+grade was made from (`observations`), apart, since they are large and seldom read.
 """
 
 from __future__ import annotations
@@ -11,24 +12,32 @@ import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Column, Float, MetaData, String, Table, Text, delete, insert, select
+from sqlalchemy import Column, Float, LargeBinary, MetaData, String, Table, Text, delete, insert, select
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection
     from sqlalchemy.orm import Session
 
 GRADED, UNGRADED, FAILED = "graded", "ungraded", "failed"
 
+_METADATA = MetaData()
 _TABLE = Table(
     "rlinfra_submission",
-    MetaData(),
+    _METADATA,
     Column("student", String(128), primary_key=True),
     Column("topic", String(128), primary_key=True),
-    Column("fingerprint", String(64), nullable=False),
+    Column("fingerprint", Text, nullable=False),
     Column("status", String(16), nullable=False),
     Column("reason", Text, nullable=False),
     Column("seconds", Float, nullable=False),
     Column("details", Text, nullable=False),
+)
+_OBSERVATIONS = Table(
+    "rlinfra_observations",
+    _METADATA,
+    Column("student", String(128), primary_key=True),
+    Column("topic", String(128), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
 )
 
 
@@ -48,9 +57,9 @@ class Entry:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def create_table(connection: Connection) -> None:
-    """Create the table where it is missing."""
-    _TABLE.metadata.create_all(connection)
+def create_tables(connection: Connection) -> None:
+    """Create the tables where they are missing."""
+    _METADATA.create_all(connection)
 
 
 def entries(session: Session) -> dict[tuple[str, str], Entry]:
@@ -60,15 +69,29 @@ def entries(session: Session) -> dict[tuple[str, str], Entry]:
     return {(entry.student, entry.topic): entry for entry in found}
 
 
+def observations(session: Session, student: str, topic: str) -> bytes:
+    """Return the packed observations of a submission; nothing where none are kept."""
+    query = select(_OBSERVATIONS.c.content).where(_of(_OBSERVATIONS, student, topic))
+    return session.execute(query).scalar() or b""
+
+
 def forget(session: Session, student: str) -> int:
     """Remove all entries of a student and return how many there were; the caller commits."""
+    session.execute(delete(_OBSERVATIONS).where(_OBSERVATIONS.c.student == student))
     found = session.execute(delete(_TABLE).where(_TABLE.c.student == student))
     return int(found.rowcount)  # type: ignore[attr-defined]
 
 
-def enter(session: Session, entry: Entry) -> None:
-    """Put an entry in the place of the one that its submission had; the caller commits."""
-    ours = (_TABLE.c.student == entry.student) & (_TABLE.c.topic == entry.topic)
-    session.execute(delete(_TABLE).where(ours))
+def enter(session: Session, entry: Entry, packed: bytes = b"") -> None:
+    """Put an entry and its observations in the place of those that its submission had; the caller commits."""
+    for table in (_TABLE, _OBSERVATIONS):
+        session.execute(delete(table).where(_of(table, entry.student, entry.topic)))
     row = {f.name: getattr(entry, f.name) for f in fields(entry)}
     session.execute(insert(_TABLE).values({**row, "details": json.dumps(asdict(entry)["details"])}))
+    if packed:
+        row = {"student": entry.student, "topic": entry.topic, "content": packed}
+        session.execute(insert(_OBSERVATIONS).values(row))
+
+
+def _of(table: Table, student: str, topic: str) -> ColumnElement[bool]:
+    return (table.c.student == student) & (table.c.topic == topic)

@@ -117,7 +117,7 @@ def _unreadable(url: URL, error: Exception) -> str:
 
 def _read(gradebook: Gradebook, root: Path, topics: Sequence[str] | None) -> list[Standing]:
     with gradebook.engine.begin() as connection:
-        ledger.create_table(connection)
+        ledger.create_tables(connection)
     entries = ledger.entries(gradebook.db())
     released = {assignment.name: assignment for assignment in gradebook.assignments}
     chosen = topics if topics is not None else [topic.name for topic in TOPICS if topic.name in released]

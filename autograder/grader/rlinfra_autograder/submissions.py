@@ -7,7 +7,9 @@ import hashlib
 import json
 import os
 import stat
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,10 @@ from nbgrader.utils import parse_utc
 
 from .hidden import seed_fingerprint
 from .release import notebook_path
-from .tasks import topic_source
+from .tasks.sources import COMMON, source_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
     from pathlib import Path
 
@@ -51,6 +53,27 @@ def find_submissions(folder: Path, topics: Iterable[str], students: str = "*") -
     return [submission for submission in pairs if submission.folder.is_dir()]
 
 
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a grade depends on, as hashes: the files that were handed in, what all tasks share, and each task's own."""
+
+    submission: str
+    settings: str
+    tasks: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def parse(cls, text: str) -> Fingerprint:
+        """Return the fingerprint that a text says."""
+        return cls(**json.loads(text))
+
+    def with_task(self, task: str, part: str) -> Fingerprint:
+        """Return the fingerprint of a grade of which that one task was judged anew."""
+        return replace(self, tasks={**self.tasks, task: part})
+
+
 class Fingerprints:
     """Fingerprints of submissions: files, tasks, reference, release, seed, limits, versions. Equal: the same grade."""
 
@@ -61,21 +84,42 @@ class Fingerprints:
             "grader": version("rlinfra-autograder"),
             **runner_settings,
         }
-        self._topics: dict[str, str] = {}
+        self._topics: dict[str, tuple[str, dict[str, str]]] = {}
 
     def of(self, submission: Submission) -> str:
-        """Return the fingerprint of a submission."""
-        digest = hashlib.sha256(self._of_topic(submission.topic).encode())
-        digest.update(json.dumps(submission.student).encode())
-        for name, content in _contents(submission.folder):
-            digest.update(os.fsencode(name) + b"\0" + content)
-        return digest.hexdigest()
-
-    def _of_topic(self, topic: str) -> str:
+        """Return the fingerprint of a submission as a text."""
+        topic = submission.topic
         if topic not in self._topics:
-            released = notebook_path(self._root / "release", topic).read_text(encoding="utf-8")
-            self._topics[topic] = json.dumps([self._settings, topic_source(topic), released], sort_keys=True)
-        return self._topics[topic]
+            parts = task_parts(self._root, topic)
+            shared = json.dumps([self._settings, parts.pop(COMMON)], sort_keys=True)
+            self._topics[topic] = sha256(shared.encode()).hexdigest(), parts
+        return str(Fingerprint(files_hash(submission), *self._topics[topic]))
+
+
+def task_parts(root: Path, topic: str) -> dict[str, str]:
+    """Return the hash of what each task's grades depend on, by its name, and under `COMMON` what all tasks' do.
+
+    It is made of source and of the released notebook: a task's own are its prompt and its graded cell.
+    """
+    sources = source_parts(topic)
+    released = json.loads(notebook_path(root / "release", topic).read_text(encoding="utf-8"))
+    owners = {cell: task for task in sources if task for cell in (task, f"{task}-prompt")}
+    cells: dict[str, list[Any]] = {task: [] for task in sources}
+    for cell in released.pop("cells"):
+        cells[owners.get(cell.get("id"), COMMON)].append(cell)
+    cells[COMMON].append(released)
+    return {
+        task: sha256(json.dumps([source, cells[task]], sort_keys=True).encode()).hexdigest()
+        for task, source in sources.items()
+    }
+
+
+def files_hash(submission: Submission) -> str:
+    """Return the hash of who handed in, and of what lies in the folder."""
+    digest = sha256(json.dumps(submission.student).encode())
+    for name, content in _contents(submission.folder):
+        digest.update(os.fsencode(name) + b"\0" + content)
+    return digest.hexdigest()
 
 
 def _contents(folder: Path) -> Iterator[tuple[str, bytes]]:

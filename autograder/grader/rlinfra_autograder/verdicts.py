@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
@@ -36,3 +40,8 @@ class Verdict:
     def earned(self) -> float:
         """The points earned."""
         return sum(criterion.earned for criterion in self.criteria)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Verdict:
+        """Return the verdict that `dataclasses.asdict` made data of."""
+        return cls(**{**data, "criteria": tuple(CriterionVerdict(**line) for line in data["criteria"])})

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 
-from .grade import METADATA_KEY, grade
+from .grade import METADATA_KEY, grade, probe_task
 from .intake import Refused, take_in
 from .ledger import FAILED, GRADED, UNGRADED, Entry
+from .observations import pack
 from .plugin import verified_runner
 from .release import notebook_path
+from .tasks import find_task, load_tasks
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -35,20 +37,22 @@ class Settings:
 
 @dataclass(frozen=True)
 class Job:
-    """A submission to grade, and the fingerprint that it will be known by."""
+    """A submission to grade, and the fingerprint that it will be known by; with `task`, only that one is observed."""
 
     submission: Submission
     fingerprint: str
+    task: str = ""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a submission came to, and its graded notebook where it was graded."""
+    """What a submission came to; where it was graded, its notebook and the packed observations behind the verdicts."""
 
     entry: Entry
     notebook: Any = None
     handed_in: datetime | None = None
     log: str = ""
+    observations: bytes = b""
 
 
 def work(settings: Settings, jobs: list[Job]) -> list[Outcome]:
@@ -71,6 +75,10 @@ def _graded(settings: Settings, job: Job, begun: float) -> Outcome:
     if isinstance(taken, Refused):
         return Outcome(_entry(job, UNGRADED, begun, taken.reason))
     runner, environment = verified_runner(settings.root, settings.python, settings.confined)
+    if job.task:
+        _, task = find_task(job.task)
+        probed = probe_task(taken.notebook, task, runner=runner, seed=settings.seed)
+        return Outcome(_entry(job, GRADED, begun), observations=pack({task.name: probed}, [task], settings.seed))
     graded = grade(
         taken.notebook,
         topic=submission.topic,
@@ -81,7 +89,9 @@ def _graded(settings: Settings, job: Job, begun: float) -> Outcome:
         repairs=taken.repairs,
     )
     details = graded.notebook.metadata[METADATA_KEY]
-    return Outcome(_entry(job, GRADED, begun, details=details), graded.notebook, submission.handed_in())
+    packed = pack(graded.probed, load_tasks(submission.topic), settings.seed)
+    entry = _entry(job, GRADED, begun, details=details)
+    return Outcome(entry, graded.notebook, submission.handed_in(), observations=packed)
 
 
 @cache
