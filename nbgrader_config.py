@@ -26,3 +26,10 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+# Pages that load nothing from elsewhere, with the tasks by name on top
+c.GenerateFeedback.exporter_class = "rlinfra_autograder.pages.exporter.FeedbackExporter"
+c.GenerateFeedback.preprocessors = [
+    "nbgrader.preprocessors.GetGrades",
+    "rlinfra_autograder.pages.grades.WhatStands",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]

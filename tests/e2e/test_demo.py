@@ -12,7 +12,6 @@ from rich.console import Console
 from rlinfra.topics import find_topic
 from rlinfra_autograder import demo
 from rlinfra_autograder.classroom import synthetic_class
-from rlinfra_autograder.plugin import UNSAFE
 from rlinfra_autograder.sandbox.zygote import RunnerError
 from tests.e2e.course import copy_course
 
@@ -41,17 +40,23 @@ def run_demo(course, monkeypatch):
 
 def test_the_demo_ends_with_the_table_and_a_second_run_grades_nothing(run_demo, course):
     first = run_demo()
-    assert "2 submissions graded, 0 unchanged" in first
+    assert "2 graded now, 0 unchanged" in first
+    assert "2 pages written, 0 unchanged" in first
     assert "of 20" in first
     assert [line.split()[3] for line in first.splitlines() if line.startswith(("│ ada", "│ rosa"))] == ["20", "0"]
     assert "nothing to judge in 9 of 9 tasks" in first
     assert (course / "feedback" / "rosa" / "memory" / "memory.html").is_file()
-    assert "0 submissions graded, 2 unchanged" in run_demo()
+    second = run_demo()
+    assert "0 graded now, 2 unchanged" in second
+    assert "0 pages written, 2 unchanged" in second
 
 
-def test_a_changed_submission_is_graded_again_and_the_others_are_not(run_demo, course):
-    (course / "submitted" / "rosa" / "memory" / "memory.ipynb").write_text("changed by hand")
-    assert "1 submissions graded, 1 unchanged" in run_demo()
+def test_what_was_changed_by_hand_is_handed_in_anew_and_needs_no_grading(run_demo, course):
+    submission = course / "submitted" / "rosa" / "memory" / "memory.ipynb"
+    as_handed_in = submission.read_text()
+    submission.write_text("changed by hand")
+    assert "0 graded now, 2 unchanged" in run_demo()
+    assert submission.read_text() == as_handed_in
 
 
 def test_where_a_notebook_has_other_cells_the_class_begins_anew(run_demo, course):
@@ -68,7 +73,7 @@ def test_where_a_notebook_has_other_cells_the_class_begins_anew(run_demo, course
     added.metadata = nbformat.from_dict({"nbgrader": {**extra.metadata.nbgrader, "grade_id": "a-note"}})
     notebook.cells.insert(4, added)
     nbformat.write(notebook, path)
-    assert "2 submissions graded, 0 unchanged" in run_demo()
+    assert "2 graded now, 0 unchanged" in run_demo()
 
 
 def test_where_student_code_cannot_be_confined_the_synthetic_class_is_graded_and_marked(run_demo, course, monkeypatch):
@@ -76,7 +81,6 @@ def test_where_student_code_cannot_be_confined_the_synthetic_class_is_graded_and
         raise RunnerError("student code cannot be confined here: this kernel has no Landlock")
 
     monkeypatch.setattr(demo, "verified_runner", refuses)
-    monkeypatch.setenv(UNSAFE, "")  # so that what the demo sets is taken back
     said = run_demo()
     assert "no Landlock" in said
     assert "marks every grade" in said

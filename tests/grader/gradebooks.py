@@ -43,7 +43,7 @@ def opened(root):
     """Yield the gradebook, with our table in it; what was done is committed at the end."""
     with Gradebook(url(root), "rlinfra") as gradebook:
         with gradebook.engine.begin() as connection:
-            ledger.create_table(connection)
+            ledger.create_tables(connection)
         yield gradebook
         gradebook.db.commit()
 

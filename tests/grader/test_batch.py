@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from rlinfra_autograder import batch
 from rlinfra_autograder.batch import ALL_GRADED, INTERRUPTED, SOME_FAILED, SOME_UNGRADED, Pool, Tally, open_jobs
 from rlinfra_autograder.ledger import FAILED, GRADED, UNGRADED, Entry
 from rlinfra_autograder.submissions import Submission
@@ -118,10 +117,9 @@ def _killed_or_graded(_settings, jobs):
     return [Outcome(entry(one.submission.student))]
 
 
-def test_real_worker_processes_survive_one_that_is_killed(monkeypatch):
-    monkeypatch.setattr(batch, "work", _killed_or_graded)
+def test_real_worker_processes_survive_one_that_is_killed():
     found = []
-    pool = Pool(2)
+    pool = Pool(2, work=_killed_or_graded)
     pool.run(SETTINGS, [job(name) for name in ("a", "killer", "b", "c")], lambda one: found.append(one.entry))
     pool.close()
     assert {one.student: one.status for one in found} == {"a": GRADED, "b": GRADED, "c": GRADED, "killer": FAILED}

@@ -14,10 +14,11 @@ import threading
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .ledger import FAILED, UNGRADED, Entry
-from .worker import Job, Outcome, Settings, work
+from .worker import Job, Outcome
+from .worker import work as grade_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -63,9 +64,21 @@ def open_jobs(
 
 
 class Pool:
-    """Worker processes, started anew where one of them was killed."""
+    """Worker processes, started anew where one of them was killed.
 
-    def __init__(self, workers: int, start: Callable[[], Executor] | None = None) -> None:
+    `work` is what they do with settings and a few jobs, which they grade by default; `given_up` tells of a job that
+    kills them.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        start: Callable[[], Executor] | None = None,
+        *,
+        work: Callable[[Any, list[Any]], list[Any]] | None = None,
+        given_up: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self._work, self._given_up = work or grade_jobs, given_up or _given_up
         self._workers = workers
         self._start = start or self._processes
         self._executor = self._start()
@@ -74,15 +87,15 @@ class Pool:
         fresh = multiprocessing.get_context("spawn")  # a fork would inherit the locks of the progress display
         return ProcessPoolExecutor(self._workers, mp_context=fresh, initializer=_begin_work)
 
-    def run(self, settings: Settings, jobs: Sequence[Job], take: Callable[[Outcome], None], chunk: int = 1) -> None:
-        """Grade the jobs and hand out each outcome as it comes.
+    def run(self, settings: Any, jobs: Sequence[Any], take: Callable[[Any], None], chunk: int = 1) -> None:
+        """Do the jobs and hand out each outcome as it comes.
 
         When a worker is killed, what was in flight is repeated, one job at a time; one that kills its worker again
         while it is alone is given up, and told.
         """
         queue = deque(list(jobs[begin : begin + chunk]) for begin in range(0, len(jobs), chunk))
-        suspects: deque[list[Job]] = deque()
-        flying: dict[Future[list[Outcome]], list[Job]] = {}
+        suspects: deque[list[Any]] = deque()
+        flying: dict[Future[list[Any]], list[Any]] = {}
         alone = False
         while queue or suspects or flying:
             try:
@@ -90,7 +103,7 @@ class Pool:
                     alone = bool(suspects)
                 source, most = (suspects, 1) if suspects else (queue, self._workers * _AHEAD)
                 while source and len(flying) < most:
-                    flying[self._executor.submit(work, settings, source[0])] = source[0]
+                    flying[self._executor.submit(self._work, settings, source[0])] = source[0]
                     source.popleft()
                 for future in wait(flying, return_when=FIRST_COMPLETED).done:
                     outcomes = future.result()
@@ -105,7 +118,7 @@ class Pool:
                 self._executor.shutdown(wait=False)
                 self._executor = self._start()
                 if alone:
-                    take(_given_up(lost[0]))
+                    take(self._given_up(lost[0]))
                 else:
                     suspects.extend([job] for job in lost)
 

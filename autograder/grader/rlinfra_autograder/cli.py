@@ -24,7 +24,7 @@ UnsafeNoSandbox = Annotated[
 Submissions = Annotated[
     Path | None, typer.Option(help="Where submissions lie, as STUDENT/TOPIC/; the course's submitted/ by default.")
 ]
-Workers = Annotated[int, typer.Option(min=1, help="How many processes grade at a time.")]
+Workers = Annotated[int, typer.Option(min=1, help="How many processes work at a time.")]
 Students = Annotated[str, typer.Option("--student", metavar="GLOB", help="Only students whose id matches.")]
 DbUrl = Annotated[str | None, typer.Option(help="The gradebook; the course's gradebook.db by default.")]
 DEFAULT_WORKERS = min(os.cpu_count() or 1, 8)
@@ -122,12 +122,10 @@ def batch(
     topics: Topics = None,
     *,
     course: Course = Path(),
-    submissions: Annotated[
-        Path | None, typer.Option(help="Where submissions lie, as STUDENT/TOPIC/; the course's submitted/ by default.")
-    ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="How many processes grade at a time.")] = DEFAULT_WORKERS,
-    student: Annotated[str, typer.Option(metavar="GLOB", help="Only students whose id matches.")] = "*",
-    db_url: Annotated[str | None, typer.Option(help="The gradebook; the course's gradebook.db by default.")] = None,
+    submissions: Submissions = None,
+    workers: Workers = DEFAULT_WORKERS,
+    student: Students = "*",
+    db_url: DbUrl = None,
     force: Annotated[bool, typer.Option("--force", help="Grade also what is graded and unchanged.")] = False,
     unsafe_no_sandbox: UnsafeNoSandbox = False,
 ) -> None:
@@ -147,6 +145,93 @@ def batch(
             confined=not unsafe_no_sandbox,
         )
     except BatchError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(1)
+    sys.exit(tally.exit_code)
+
+
+@app.command()
+def regrade(
+    task: Annotated[str, typer.Argument(help="The task by its name, which is unique over all topics.")],
+    *,
+    apply: Annotated[bool, typer.Option("--apply", help="Write it; without, it is only shown.")] = False,
+    course: Course = Path(),
+    submissions: Submissions = None,
+    workers: Workers = DEFAULT_WORKERS,
+    student: Students = "*",
+    db_url: DbUrl = None,
+    unsafe_no_sandbox: UnsafeNoSandbox = False,
+) -> None:
+    """Judge one task again for all who were graded, after it was mended; exit 0: all, 3: some could not be."""
+    from .regraderun import RegradeError, run_regrade
+
+    try:
+        report = run_regrade(
+            course.resolve(),
+            task,
+            _console(),
+            apply=apply,
+            submissions=submissions,
+            workers=workers,
+            students=student,
+            db_url=db_url,
+            confined=not unsafe_no_sandbox,
+        )
+    except RegradeError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(1)
+    sys.exit(report.exit_code)
+
+
+@app.command()
+def explain(
+    student: Annotated[str, typer.Argument(help="The student's id, as in submitted/.")],
+    topic: Annotated[str, typer.Argument(help="The topic by name.")],
+    task: Annotated[str | None, typer.Argument(help="Only this task.")] = None,
+    *,
+    course: Course = Path(),
+    db_url: DbUrl = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The data, for a script.")] = False,
+) -> None:
+    """Say of a grade what it is made of: points, criteria, hints, repairs, and all that made it."""
+    from .explain import ExplainError, explained, show
+
+    try:
+        data = explained(course.resolve(), student, topic, task, db_url=db_url)
+    except ExplainError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(1)
+    if as_json:
+        typer.echo(json.dumps(data, indent=2))
+    else:
+        show(data, _console())
+
+
+@app.command()
+def feedback(
+    topics: Topics = None,
+    *,
+    course: Course = Path(),
+    student: Students = "*",
+    workers: Workers = DEFAULT_WORKERS,
+    db_url: DbUrl = None,
+    force: Annotated[bool, typer.Option("--force", help="Write also what is unchanged.")] = False,
+) -> None:
+    """Write what students get back, to feedback/STUDENT/TOPIC/TOPIC.html; exit codes as of batch."""
+    from .pages.run import FeedbackError, run_feedback
+
+    try:
+        tally = run_feedback(
+            course.resolve(),
+            _chosen(topics),
+            _console(),
+            workers=workers,
+            students=student,
+            db_url=db_url,
+            force=force,
+            all_topics=not topics,
+        )
+    except FeedbackError as error:
         typer.echo(str(error), err=True)
         sys.exit(1)
     sys.exit(tally.exit_code)
@@ -230,63 +315,6 @@ def forget(
         typer.echo(f"{one_line(student)}: {error}", err=True)
         sys.exit(1)
     typer.echo("Deleted. Exports, reports and logs that were written before are not: they lie in build/.")
-
-
-@app.command()
-def regrade(
-    task: Annotated[str, typer.Argument(help="The task by its name, which is unique over all topics.")],
-    *,
-    apply: Annotated[bool, typer.Option("--apply", help="Write it; without, it is only shown.")] = False,
-    course: Course = Path(),
-    submissions: Submissions = None,
-    workers: Workers = DEFAULT_WORKERS,
-    student: Students = "*",
-    db_url: DbUrl = None,
-    unsafe_no_sandbox: UnsafeNoSandbox = False,
-) -> None:
-    """Judge one task again for all who were graded, after it was mended; exit 0: all, 3: some could not be."""
-    from .regraderun import RegradeError, run_regrade
-
-    try:
-        report = run_regrade(
-            course.resolve(),
-            task,
-            _console(),
-            apply=apply,
-            submissions=submissions,
-            workers=workers,
-            students=student,
-            db_url=db_url,
-            confined=not unsafe_no_sandbox,
-        )
-    except RegradeError as error:
-        typer.echo(str(error), err=True)
-        sys.exit(1)
-    sys.exit(report.exit_code)
-
-
-@app.command()
-def explain(
-    student: Annotated[str, typer.Argument(help="The student's id, as in submitted/.")],
-    topic: Annotated[str, typer.Argument(help="The topic by name.")],
-    task: Annotated[str | None, typer.Argument(help="Only this task.")] = None,
-    *,
-    course: Course = Path(),
-    db_url: DbUrl = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The data, for a script.")] = False,
-) -> None:
-    """Say of a grade what it is made of: points, criteria, hints, repairs, and all that made it."""
-    from .explain import ExplainError, explained, show
-
-    try:
-        data = explained(course.resolve(), student, topic, task, db_url=db_url)
-    except ExplainError as error:
-        typer.echo(str(error), err=True)
-        sys.exit(1)
-    if as_json:
-        typer.echo(json.dumps(data, indent=2))
-    else:
-        show(data, _console())
 
 
 @app.command()

@@ -6,38 +6,32 @@ where the gradebook holds anybody who is not of the synthetic class.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import multiprocessing
 import os
 import warnings
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbgrader.api import Gradebook
-from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-import rlinfra
-import rlinfra_autograder
-import rlinfra_reference
 from rlinfra.topics import TOPICS
 
+from .batchrun import BatchError, run_batch
 from .classroom import Student, synthetic_class
 from .feedback import points_text
 from .grade import METADATA_KEY
-from .hidden import DEMO_SEED, DEMO_SEED_ADVICE, course_seed
-from .plugin import STUDENT_PYTHON, UNSAFE, verified_runner
-from .release import ReleaseError, course_config, nbgrader_api, notebook_path, write_release
+from .ledger import GRADED
+from .pages.run import FeedbackError, run_feedback
+from .plugin import STUDENT_PYTHON, verified_runner
+from .release import ReleaseError, notebook_path, write_release
 from .sandbox.zygote import RunnerError
 
-WORKERS = min(os.cpu_count() or 1, 8)
-JOURNAL = Path("build") / "demo.json"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
 
 
 class DemoError(RuntimeError):
@@ -58,28 +52,20 @@ def run_demo(root: Path, console: Console, *, confine: bool = True) -> None:
     """Release every topic, hand in and grade the class, write feedback, and show the table."""
     _refuse_real_class(root)
     confine = confine and _can_confine(root, console)
-    if not confine:
-        os.environ[UNSAFE] = "1"
     topics = [topic.name for topic in TOPICS]
     students = synthetic_class()
-    journal = _Journal(root / JOURNAL, confine)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nbgrader 0.9.6 under SQLAlchemy 2.1 and nbformat warns at every step
         _release(root, topics)
         _enrol(root, students)
-        work = [
-            (student, topic)
-            for topic in topics
-            for student in students
-            if _hand_in(root, student, topic) or not journal.holds(root, student.id, topic)
-        ]
-        _grade(root, work, journal, console)
+        for topic in topics:
+            for student in students:
+                _hand_in(root, student, topic)
+        _grade(root, topics, console, confine=confine)
         results = {
             (student.id, topic): read_result(root, student.id, topic) for student in students for topic in topics
         }
     _show(students, topics, results, console)
-    if course_seed(root) == DEMO_SEED:
-        console.print(DEMO_SEED_ADVICE)
     console.print("Look next at:", highlight=False)
     for line in (
         "feedback/grace/memory/memory.html                what a student gets back",
@@ -126,7 +112,6 @@ def _release(root: Path, topics: list[str]) -> None:
         if "submissions associated" not in str(error):
             raise DemoError(str(error)) from error
         (root / "gradebook.db").unlink()
-        (root / JOURNAL).unlink(missing_ok=True)
         write_release(root, topics)
 
 
@@ -137,91 +122,26 @@ def _enrol(root: Path, students: tuple[Student, ...]) -> None:
             gradebook.update_or_create_student(student.id, first_name=student.id.title(), last_name="Demo")
 
 
-def _hand_in(root: Path, student: Student, topic: str) -> bool:
-    """Write a student's submission; return whether it is another than before."""
+def _hand_in(root: Path, student: Student, topic: str) -> None:
+    """Write a student's submission."""
     released = nbformat.read(notebook_path(root / "release", topic), as_version=4)
-    text = nbformat.writes(student.submission(released, topic))
     path = notebook_path(root / "submitted" / student.id, topic)
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
-        return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return True
+    path.write_text(nbformat.writes(student.submission(released, topic)), encoding="utf-8")
 
 
-class _Journal:
-    """Remembers what each submission was graded with, so that a second run grades only what changed."""
-
-    def __init__(self, path: Path, confined: bool) -> None:
-        self._path = path
-        self._key = _code_hash() + f" confined={confined}"
-        self._entries: dict[str, str] = json.loads(path.read_text()) if path.is_file() else {}
-
-    def holds(self, root: Path, student: str, topic: str) -> bool:
-        """Return whether a submission is graded and has its feedback, with this code and these settings."""
-        made = (
-            notebook_path(root / "autograded" / student, topic),
-            root / "feedback" / student / topic / f"{topic}.html",
-        )
-        key = self._key + course_seed(root)
-        return self._entries.get(f"{student}/{topic}") == _sha256(key) and all(path.is_file() for path in made)
-
-    def note(self, root: Path, student: str, topic: str) -> None:
-        """Note that a submission is graded and has its feedback."""
-        self._entries[f"{student}/{topic}"] = _sha256(self._key + course_seed(root))
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.write_text(json.dumps(self._entries, indent=1))
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _code_hash() -> str:
-    """Return the hash of all code and data that a grade depends on."""
-    digest = hashlib.sha256()
-    for package in (rlinfra, rlinfra_reference, rlinfra_autograder):
-        folder = Path(package.__file__ or "").parent
-        for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.json")]):
-            if path.name not in ("demo.py", "cli.py"):  # they show grades and make none
-                digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-def _grade(root: Path, work: list[tuple[Student, str]], journal: _Journal, console: Console) -> None:
-    """Autograde and write feedback for each submission, through nbgrader, in a process a core."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    fresh = multiprocessing.get_context("spawn")  # a fork would inherit the progress display's locks
-    with (
-        ProcessPoolExecutor(WORKERS, mp_context=fresh) as pool,
-        Progress(*columns, console=console, transient=True) as progress,
-    ):
-        bar = progress.add_task("grading", total=len(work))
-        jobs = {pool.submit(_grade_one, root, topic, student.id): (student.id, topic) for student, topic in work}
-        for job in as_completed(jobs):
-            student_id, topic = jobs[job]
-            if why := job.result():
-                raise DemoError(f"nbgrader cannot grade {student_id}, {topic}:\n{why}")
-            journal.note(root, student_id, topic)
-            progress.update(bar, description=f"graded {student_id}, {topic}", advance=1)
-    before = len(synthetic_class()) * len(TOPICS) - len(work)
-    console.print(f"{len(work)} submissions graded, {before} unchanged since they were.")
-
-
-def _grade_one(root: Path, topic: str, student_id: str) -> str:
-    """Autograde one submission and write its feedback; return why it could not be, or ""."""
-    warnings.simplefilter("ignore")
-    api = nbgrader_api(_config(root))
-    for step in (api.autograde, api.generate_feedback):
-        result = step(topic, student_id, force=True)
-        if not result["success"]:
-            return str(result.get("error") or result["log"])
-    return ""
-
-
-def _config(root: Path) -> Any:
-    """Return nbgrader's configuration with patience for a database that another process is writing to."""
-    return course_config(root, db_url=f"sqlite:///{root / 'gradebook.db'}?timeout=60")
+def _grade(root: Path, topics: list[str], console: Console, *, confine: bool) -> None:
+    """Grade what was handed in and write the pages that students get back; what is unchanged stays as it is."""
+    workers = min(os.cpu_count() or 1, 8)
+    try:
+        batch = run_batch(root, topics, console, workers=workers, confined=confine)
+        pages = None if batch.interrupted else run_feedback(root, topics, console, workers=workers)
+    except (BatchError, FeedbackError) as error:
+        raise DemoError(str(error)) from error
+    if pages is None or pages.interrupted:
+        raise DemoError("Interrupted: the same command goes on.")
+    if ungraded := [entry for entry in batch.entries if entry.status != GRADED]:
+        raise DemoError(f"{len(ungraded)} submissions of the class could not be graded, and all of them should be.")
 
 
 def read_result(root: Path, student: str, topic: str) -> Result:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .verdicts import CriterionVerdict, Verdict
 
 SUMMARY_ID = "rlinfra-result"  # of the cell on top of a graded notebook
-_UNCONFINED = (
+UNCONFINED = (
     "<b>Graded without a sandbox.</b> The code in this notebook could reach whatever the grader can; "
     "nothing here proves that it did not."
 )
@@ -47,7 +47,7 @@ def summary_html(
     rows = "".join(
         f"<tr><td style='{_CELL}'><code>{html.escape(verdict.task)}</code></td>"
         f"<td style='{_CELL}'>{points_text(verdict.earned)} of {points_text(verdict.points)}</td>"
-        f"<td style='{_CELL}'>{html.escape(_what_to_know(verdict))}</td></tr>"
+        f"<td style='{_CELL}'>{html.escape(what_to_know(verdict))}</td></tr>"
         for verdict in verdicts
     )
     earned, points = sum(verdict.earned for verdict in verdicts), sum(verdict.points for verdict in verdicts)
@@ -57,7 +57,7 @@ def summary_html(
         f"<th style='{_CELL}'>what to know</th></tr>{rows}</table>"
         + _list("These cells were stopped, and the others were run without them:", faults)
         + _list("The notebook was repaired before it was graded:", repairs)
-        + ("" if confined else f"<p>{_UNCONFINED}</p>")
+        + ("" if confined else f"<p>{UNCONFINED}</p>")
     )
 
 
@@ -66,7 +66,7 @@ def _list(title: str, lines: Sequence[str]) -> str:
     return f"<p>{title}</p><ul>{items}</ul>" if lines else ""
 
 
-def _what_to_know(verdict: Verdict) -> str:
+def what_to_know(verdict: Verdict) -> str:
     """Return the one thing that helps most: the hint, else the remark, else the first criterion that is not met."""
     unmet = [criterion for criterion in verdict.criteria if not criterion.met]
     why = f" ({unmet[0].note})" if unmet and unmet[0].note else ""

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from sqlalchemy.orm import Session
+
 OURS = "rlinfra_autograder.plugin.GradeNotebook"
 
 
@@ -57,6 +59,11 @@ class GradebookWriter:
     def entries(self) -> dict[tuple[str, str], ledger.Entry]:
         """Return what submissions came to so far, by student and topic."""
         return ledger.entries(self._gradebook.db())
+
+    def session(self) -> Session:
+        """Return the database's session, to read from."""
+        session: Session = self._gradebook.db()
+        return session
 
     def require(self, topic: str) -> None:
         """Raise `GradebookError` where the topic has not been released into this database."""
@@ -207,10 +214,10 @@ class GradebookWriter:
         session = self._gradebook.db()
         try:
             with (
-                _instead(self._gradebook.db, "commit", session.flush),
-                _instead(self._gradebook, "close", lambda: None),
-                _instead(saveautogrades, "Gradebook", lambda *_: self._gradebook),
-                _instead(latesubmissions, "Gradebook", lambda *_: self._gradebook),
+                instead(self._gradebook.db, "commit", session.flush),
+                instead(self._gradebook, "close", lambda: None),
+                instead(saveautogrades, "Gradebook", lambda *_: self._gradebook),
+                instead(latesubmissions, "Gradebook", lambda *_: self._gradebook),
             ):
                 yield
             session.commit()
@@ -233,7 +240,8 @@ def existing_gradebook(root: Path, db_url: str | None = None) -> GradebookWriter
 
 
 @contextmanager
-def _instead(owner: Any, name: str, value: Any) -> Iterator[None]:
+def instead(owner: Any, name: str, value: Any) -> Iterator[None]:
+    """Put another value in the place of an attribute for a while."""
     before = getattr(owner, name)
     setattr(owner, name, value)
     try:

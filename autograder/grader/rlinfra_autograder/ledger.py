@@ -12,7 +12,7 @@ import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Column, Float, LargeBinary, MetaData, String, Table, Text, delete, insert, select
+from sqlalchemy import Column, Float, LargeBinary, MetaData, String, Table, Text, delete, insert, inspect, select
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
@@ -67,6 +67,14 @@ def entries(session: Session) -> dict[tuple[str, str], Entry]:
     rows = session.execute(select(_TABLE)).mappings()
     found = [Entry(**{**row, "details": json.loads(row["details"])}) for row in rows]
     return {(entry.student, entry.topic): entry for entry in found}
+
+
+def entry_of(session: Session, student: str, topic: str) -> Entry | None:
+    """Return the entry of one submission, or None where there is none, or no table of ours."""
+    if not inspect(session.connection()).has_table(_TABLE.name):
+        return None
+    row = session.execute(select(_TABLE).where(_of(_TABLE, student, topic))).mappings().one_or_none()
+    return None if row is None else Entry(**{**row, "details": json.loads(row["details"])})
 
 
 def observations(session: Session, student: str, topic: str) -> bytes:
