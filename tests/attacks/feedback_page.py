@@ -1,4 +1,4 @@
-"""What a graded notebook does in an assistant's browser: nbgrader's feedback page in Chromium, watched."""
+"""What a graded notebook does in a browser: our feedback page and nbgrader's own, in Chromium, watched."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from playwright.sync_api import Browser, Error, Route, sync_playwright
 from traitlets.config import Config
 
+from rlinfra_autograder.feedback import SUMMARY_ID
+from rlinfra_autograder.pages.exporter import FeedbackExporter
+from rlinfra_autograder.pages.grades import Top
 from tests.e2e.browser import FLAGS
 from tests.preflight import chromium
 
@@ -28,7 +31,7 @@ WATCH = """() => {
         (name) => /^(java|vb)script:|^data:text/i.test((one.getAttribute(name) || "").replace(/[\\x00-\\x20]/g, ""))));
     const formulas = document.body.cloneNode(true);  // MathJax looks for them everywhere but here:
     formulas.querySelectorAll("pre, code, script, style, textarea").forEach((one) => one.remove());
-    const result = [...document.querySelectorAll("h2")].find((one) => /^Result: 0 of/.test(one.textContent));
+    const result = [...document.querySelectorAll("h2, h4")].find((one) => /^Result: 0 of/.test(one.textContent));
     const hidden = !result || result.getClientRects().length === 0;
     if (result) result.scrollIntoView();
     const box = result ? result.getBoundingClientRect() : {left: 0, top: 0, height: 0};
@@ -48,38 +51,41 @@ WATCH = """() => {
 }"""
 
 
-def _exporter() -> HTMLExporter:
-    """Return the exporter that `nbgrader generate_feedback` uses, with its template and style."""
+def _nbgraders_page() -> HTMLExporter:
+    """Return an exporter to nbgrader's own page, which is as the formgrader's is: with scripts."""
     formgrader = Path(nbgrader.__file__).parent / "server_extensions" / "formgrader"
     config = Config()
     config.HTMLExporter.template_name = "feedback"
     config.HTMLExporter.extra_template_basedirs = [str(formgrader / "templates")]
     styles = formgrader / "static" / "node_modules" / "bootstrap" / "dist" / "css"
     config.HTMLExporter.extra_template_paths = [str(styles)]
-    exporter = HTMLExporter(config=config)
-    exporter.register_preprocessor(CSSHTMLHeaderPreprocessor(), enabled=True)
-    return exporter
+    return HTMLExporter(config=config)
 
 
 def _render(exporter: HTMLExporter, notebook: Any) -> str:
-    """Return the feedback page of a notebook in which nothing is marked by hand."""
+    """Return the page of a notebook in which nothing is marked by hand."""
     page = copy.deepcopy(notebook)
     for cell in page.cells:
         if "nbgrader" in cell.metadata:
             cell.metadata.nbgrader.update(score=0, points=cell.metadata.nbgrader.get("points", 0), comment=None)
+    if isinstance(exporter, FeedbackExporter):  # which tells the points by a table of its own
+        page.cells = [cell for cell in page.cells if not cell.id.startswith(SUMMARY_ID)]
     ours = {"notebook": "memory", "score": 0, "max_score": 20, "late_penalty": 0, "comments": {}}
-    return exporter.from_notebook_node(page, resources={"nbgrader": ours})[0]
+    resources = {"nbgrader": ours, "rlinfra": Top("Memory", "0 of 20 points")}
+    return exporter.from_notebook_node(page, resources=resources)[0]
 
 
 class FeedbackReader:
-    """A browser in which feedback pages are opened; `harmless` is the notebook that others are compared with."""
+    """A browser in which pages are opened; `harmless` is the notebook that others are compared with."""
 
     def __init__(self, browser: Browser, harmless: Any) -> None:
         self._browser = browser
         self._requests: set[str] = set()
         self._html = ""
-        self._exporter = _exporter()
-        self._usual = self._open(harmless)
+        self._exporters = (FeedbackExporter(), _nbgraders_page())
+        for exporter in self._exporters:
+            exporter.register_preprocessor(CSSHTMLHeaderPreprocessor(), enabled=True)
+        self._usual = [self._open(exporter, harmless) for exporter in self._exporters]
 
     def _answer(self, route: Route) -> None:
         if route.request.url == ADDRESS:
@@ -89,8 +95,8 @@ class FeedbackReader:
             self._requests.add(route.request.url)
         route.abort()
 
-    def _open(self, notebook: Any) -> tuple[dict[str, int], set[str]]:
-        self._html = _render(self._exporter, notebook)
+    def _open(self, exporter: HTMLExporter, notebook: Any) -> tuple[dict[str, int], set[str]]:
+        self._html = _render(exporter, notebook)
         self._requests.clear()
         page = self._browser.new_page()
         page.route("**/*", self._answer)
@@ -105,11 +111,13 @@ class FeedbackReader:
             page.close()
 
     def touched(self, notebook: Any) -> list[str]:
-        """Return what a notebook's page did or holds that a harmless one's does not."""
-        counts, requests = self._open(notebook)
-        usual_counts, usual_requests = self._usual
-        found = [what for what, count in counts.items() if count > usual_counts[what]]
-        return found + [f"asked for {url}" for url in sorted(requests - usual_requests)]
+        """Return what a notebook's pages did or hold that a harmless one's do not."""
+        found: set[str] = set()
+        for exporter, (usual_counts, usual_requests) in zip(self._exporters, self._usual, strict=True):
+            counts, requests = self._open(exporter, notebook)
+            found |= {what for what, count in counts.items() if count > usual_counts.get(what, 0)}
+            found |= {f"asked for {url}" for url in requests - usual_requests}
+        return sorted(found)
 
 
 @contextlib.contextmanager

@@ -47,4 +47,4 @@ def _grade(notebook: Any, runner: Runner, counted: Callable[[str, float, float],
             points, most = determine_grade(cell)
             earned = 0.0 if run is None or run.fault else counted(cell.id, points, most)
             verdicts.append(Verdict(cell.id, most, (CriterionVerdict("in the kernel", most, earned, 0, 0),)))
-    return Graded(graded, tuple(verdicts), ())
+    return Graded(graded, tuple(verdicts), (), {})

@@ -43,7 +43,7 @@ from .system import (
 )
 
 CANARY = "RLINFRA_ATTACK_CANARY"
-PATIENCE_SECONDS = 10.0  # both runs of a notebook, each as long as the limits of the bench let it wait, and a second
+PATIENCE_SECONDS = 15.0  # both runs of a notebook, each as long as the limits of the bench let it wait, and some more
 MOST_SAID = 1 << 20
 LOOK_AROUND = """
 import builtins, os, sys, threading

@@ -47,6 +47,10 @@ def test_each_distribution_builds_as_one_wheel_of_its_own_package(wheels):
         assert f"{name}/py.typed" in files
 
 
+def test_the_reports_template_is_in_the_staffs_wheel(wheels):
+    assert "rlinfra_autograder/report/page.html.jinja" in zipfile.ZipFile(wheels["rlinfra_autograder"]).namelist()
+
+
 def test_the_wheel_alone_in_an_empty_environment_imports_without_numpy_and_without_answers(wheels, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "empty"], check=True)
     (site,) = (tmp_path / "empty").glob("lib/python*/site-packages")

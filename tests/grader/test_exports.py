@@ -198,8 +198,8 @@ def test_into_a_folder_the_file_has_its_usual_name_and_the_course_keeps_exports_
     [
         (("--format", "xls"), "the formats are csv, canvas, moodle"),
         (("memory",), "does not know the topic memory: rlinfra-grade release memory"),
-        (("--db-url", "nonsense"), "no database URL"),
-        (("--db-url", "sqlite:////nowhere/grades.db"), "there is no gradebook /nowhere/grades.db"),
+        (("--db-url", "nonsense"), "cannot be read: it looks like"),
+        (("--db-url", "sqlite:////nowhere/grades.db"), "there is no gradebook at sqlite:////nowhere/grades.db"),
         (("--to", "/proc/no/grades.csv"), "cannot be written"),
         (("--student-map", "/nowhere.csv"), "is for the formats canvas and moodle"),
         (("--student-map", "/nowhere.csv", "--format", "moodle"), "cannot be read as a CSV file"),
@@ -215,7 +215,7 @@ def test_what_cannot_be_done_is_said_in_a_line(root, arguments, said):
 def test_a_file_that_is_no_gradebook_is_no_traceback_and_a_password_is_not_shown(root, tmp_path):
     (tmp_path / "no.db").write_text("this is no database, and it is long enough to be looked at as one")
     result = run("export", "--course", root, "--db-url", f"sqlite:///{tmp_path / 'no.db'}")
-    assert (result.exit_code, "cannot be read: file is not a database" in result.output) == (1, True)
+    assert (result.exit_code, "cannot be opened: file is not a database" in result.output) == (1, True)
     result = run("export", "--course", root, "--db-url", "postgresql://me:hunter2@127.0.0.1:1/grades")
     assert result.exit_code == 1
     assert "hunter2" not in result.output

@@ -216,8 +216,16 @@ def test_a_bar_stands_at_each_score_that_somebody_has(most, bars):
 def test_what_cannot_be_done_is_said_in_a_line(root, tmp_path):
     for arguments, said in (
         (("memory",), "does not know the topic memory"),
-        (("--course", tmp_path), "there is no gradebook"),
+        (("--course", tmp_path), "is no course root"),
         (("--to", "/proc/no/report.html"), "cannot be written"),
     ):
         result = run("report", "--course", root, *arguments)
         assert (result.exit_code, said in result.output, len(result.output.splitlines())) == (1, True, 1), result.output
+
+
+def test_without_a_student_there_is_nothing_to_report_or_export(tmp_path):
+    root = empty_gradebook(tmp_path / "root")
+    for command in ("report", "export"):
+        result = run(command, "--course", root)
+        assert (result.exit_code, "there is no student" in result.output) == (1, True)
+        assert not (root / "build").exists()

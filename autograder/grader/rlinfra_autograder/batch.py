@@ -6,17 +6,18 @@ loses nothing, and repeats at most what was in flight.
 
 from __future__ import annotations
 
-import itertools
 import multiprocessing
 import os
 import signal
 import threading
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .ledger import FAILED, UNGRADED, Entry
+from .plugin import let_go_of_runners
 from .worker import Job, Outcome
 from .worker import work as grade_jobs
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 ALL_GRADED, SOME_UNGRADED, SOME_FAILED, INTERRUPTED = 0, 3, 1, 130
 _AHEAD = 2  # jobs a worker has waiting: enough that none idles, few enough that a long list costs no memory
+_LOOK_SECONDS = 5.0
 
 
 @dataclass
@@ -64,16 +66,17 @@ def open_jobs(
 
 
 class Pool:
-    """Worker processes, started anew where one of them was killed.
+    """Worker processes, started anew where one of them was killed; or another executor, which `start` returns.
 
     `work` is what they do with settings and a few jobs, which they grade by default; `given_up` tells of a job that
-    kills them.
+    kills them. `look` is called while nothing comes, every few seconds; it raises where nothing will come any more.
     """
 
     def __init__(
         self,
         workers: int,
         start: Callable[[], Executor] | None = None,
+        look: Callable[[], None] = lambda: None,
         *,
         work: Callable[[Any, list[Any]], list[Any]] | None = None,
         given_up: Callable[[Any], Any] | None = None,
@@ -81,6 +84,7 @@ class Pool:
         self._work, self._given_up = work or grade_jobs, given_up or _given_up
         self._workers = workers
         self._start = start or self._processes
+        self._look = look
         self._executor = self._start()
 
     def _processes(self) -> Executor:
@@ -90,37 +94,45 @@ class Pool:
     def run(self, settings: Any, jobs: Sequence[Any], take: Callable[[Any], None], chunk: int = 1) -> None:
         """Do the jobs and hand out each outcome as it comes.
 
-        When a worker is killed, what was in flight is repeated, one job at a time; one that kills its worker again
-        while it is alone is given up, and told.
+        When a worker is killed, what it lost is repeated, one job at a time; one that kills its worker again while it
+        is alone is given up, and told.
         """
         queue = deque(list(jobs[begin : begin + chunk]) for begin in range(0, len(jobs), chunk))
         suspects: deque[list[Any]] = deque()
         flying: dict[Future[list[Any]], list[Any]] = {}
-        alone = False
+        alone = broken = False
         while queue or suspects or flying:
+            if not flying:
+                alone = bool(suspects)
+                if broken:
+                    self._restart()
+                    broken = False
+            source, most = (suspects, 1) if suspects else (queue, self._workers * _AHEAD)
             try:
-                if not flying:
-                    alone = bool(suspects)
-                source, most = (suspects, 1) if suspects else (queue, self._workers * _AHEAD)
-                while source and len(flying) < most:
+                while source and len(flying) < most and not broken:
                     flying[self._executor.submit(self._work, settings, source[0])] = source[0]
                     source.popleft()
-                for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                    outcomes = future.result()
-                    del flying[future]
-                    for outcome in outcomes:
-                        take(outcome)
             except BrokenExecutor:
-                lost = list(itertools.chain.from_iterable(flying.values()))
-                if not lost:  # with nothing to do already broken: no worker can be started
+                if not flying:  # with nothing to do already broken: no worker can be started
                     raise
-                flying.clear()
-                self._executor.shutdown(wait=False)
-                self._executor = self._start()
-                if alone:
-                    take(self._given_up(lost[0]))
-                else:
-                    suspects.extend([job] for job in lost)
+                broken = True
+            done = wait(flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED).done
+            if not done:
+                self._look()
+            for future in done:
+                its = flying.pop(future)
+                try:
+                    outcomes = future.result()
+                except BrokenExecutor:
+                    broken = True
+                    outcomes = [self._given_up(job) for job in its] if alone else []
+                    suspects.extend([job] for job in its if not alone)
+                for outcome in outcomes:
+                    take(outcome)
+
+    def _restart(self) -> None:
+        self._executor.shutdown(wait=False)
+        self._executor = self._start()
 
     def close(self) -> None:
         """End the workers, also those that are at work."""
@@ -139,6 +151,8 @@ def _end_with_the_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
+        with suppress(Exception):
+            let_go_of_runners()  # their folders would stay
         os._exit(1)
 
 

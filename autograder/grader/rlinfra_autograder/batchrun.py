@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from .batch import Pool, Tally, open_jobs
-from .gradebook import GradebookError, GradebookWriter
+from .cluster import Cluster
+from .database import GradebookError
+from .fitness import ClusterError, Terms
+from .gradebook import GradebookWriter
 from .hidden import DEMO_SEED, DEMO_SEED_ADVICE, course_seed
 from .ledger import FAILED, GRADED, UNGRADED
-from .plugin import STUDENT_PYTHON, verified_runner
+from .plugin import STUDENT_PYTHON, let_go_of_runners, verified_runner
 from .sandbox.zygote import RunnerError
 from .sanitise import one_line
 from .submissions import Fingerprints, find_submissions
@@ -42,6 +46,7 @@ def run_batch(
     workers: int = 1,
     students: str = "*",
     db_url: str | None = None,
+    dask: str | None = None,
     force: bool = False,
     confined: bool = True,
 ) -> Tally:
@@ -54,20 +59,26 @@ def run_batch(
         raise BatchError(f"{folder} holds no submission of {', '.join(topics)} (it should lie in STUDENT/TOPIC/)")
     settings = Settings(root, root / STUDENT_PYTHON, confined, course_seed(root))
     try:
-        runner, environment = verified_runner(root, settings.python, confined)
-        runner.close()  # each worker has its own
-        fingerprints = Fingerprints(
-            root, settings.seed, {"limits": runner.limits.to_data(), "confined": confined, **environment}
-        )
-        jobs = [Job(submission, fingerprints.of(submission)) for submission in found]
-        with GradebookWriter(root, db_url) as gradebook:
+        with ExitStack() as stack:
+            cluster = stack.enter_context(Cluster(dask)) if dask else None
+            runner, environment = verified_runner(root, settings.python, confined)
+            let_go_of_runners(root)  # each worker has its own
+            made_with = {"limits": runner.limits.to_data(), "confined": confined, **environment}
+            if cluster is not None:
+                cluster.agree(settings, Terms.of(settings, topics, made_with))
+            fingerprints = Fingerprints(root, settings.seed, made_with)
+            jobs = [Job(submission, fingerprints.of(submission)) for submission in found]
+            gradebook = stack.enter_context(GradebookWriter(root, db_url))
             for topic in topics:
                 gradebook.require(topic)
             todo, known = open_jobs(jobs, gradebook.entries(), force=force)
             tally = Tally(known)
-            pool = Pool(min(workers, max(len(todo), 1)))
-            _grade(pool, settings, todo, gradebook, tally, console=console)
-    except (RunnerError, GradebookError) as error:
+            if cluster is None:
+                pool, chunk = Pool(min(workers, max(len(todo), 1))), 1
+            else:
+                pool, chunk = Pool(cluster.workers, cluster.start, cluster.look), cluster.chunk(len(todo))
+            _grade(pool, settings, todo, gradebook, tally, console=console, chunk=chunk)
+    except (RunnerError, GradebookError, ClusterError) as error:
         raise BatchError(str(error)) from error
     _summarise(tally, topics, console)
     if settings.seed == DEMO_SEED:
@@ -83,6 +94,7 @@ def _grade(
     tally: Tally,
     *,
     console: Console,
+    chunk: int = 1,
 ) -> None:
     """Grade the jobs and write each outcome as it comes. An interrupt ends the batch; what is written stays."""
     columns = (
@@ -103,7 +115,7 @@ def _grade(
                 rate = f"{60 * speed:.0f} a minute" if speed else ""
                 progress.update(bar, advance=1, rate=f"{rate}, {faults} not graded" if faults else rate)
 
-            pool.run(settings, todo, take)
+            pool.run(settings, todo, take, chunk)
     except KeyboardInterrupt:
         tally.interrupted = True
     finally:

@@ -26,7 +26,10 @@ Submissions = Annotated[
 ]
 Workers = Annotated[int, typer.Option(min=1, help="How many processes work at a time.")]
 Students = Annotated[str, typer.Option("--student", metavar="GLOB", help="Only students whose id matches.")]
-DbUrl = Annotated[str | None, typer.Option(help="The gradebook; the course's gradebook.db by default.")]
+DbUrl = Annotated[
+    str | None,
+    typer.Option(help="The gradebook's database; by default as in nbgrader_config.py, or gradebook.db.", metavar="URL"),
+]
 DEFAULT_WORKERS = min(os.cpu_count() or 1, 8)
 
 
@@ -57,6 +60,7 @@ def release(
     topics: Topics = None,
     course: Course = Path(),
     check: Annotated[bool, typer.Option("--check", help="Change nothing; fail if what is there is stale.")] = False,
+    db_url: DbUrl = None,
 ) -> None:
     """Write the students' notebooks, the check data and nbgrader's database from the sources and the tasks."""
     from .release import ReleaseError, stale, write_release
@@ -67,7 +71,7 @@ def release(
         if check:
             problems = stale(root, names)
         else:
-            write_release(root, names)
+            write_release(root, names, db_url)
     except ReleaseError as error:
         problems = str(error).splitlines()
     for problem in problems:
@@ -124,6 +128,9 @@ def batch(
     course: Course = Path(),
     submissions: Submissions = None,
     workers: Workers = DEFAULT_WORKERS,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Grade on the workers of this Dask scheduler instead.")
+    ] = None,
     student: Students = "*",
     db_url: DbUrl = None,
     force: Annotated[bool, typer.Option("--force", help="Grade also what is graded and unchanged.")] = False,
@@ -141,6 +148,7 @@ def batch(
             workers=workers,
             students=student,
             db_url=db_url,
+            dask=dask,
             force=force,
             confined=not unsafe_no_sandbox,
         )

@@ -13,9 +13,10 @@ from rich.text import Text
 
 from rlinfra.topics import find_topic
 
+from .database import GradebookError
 from .feedback import points_text, verdict_text
 from .grade import METADATA_KEY
-from .gradebook import GradebookError, existing_gradebook
+from .gradebook import existing_gradebook
 from .ledger import GRADED
 from .lookup import unknown
 from .sanitise import one_line

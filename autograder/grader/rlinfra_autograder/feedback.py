@@ -90,5 +90,10 @@ def _parts(criterion: CriterionVerdict) -> tuple[str, str, str, str]:
 
 
 def _row(criterion: CriterionVerdict) -> str:
-    cells = "".join(f"<td style='{_CELL}'>{html.escape(text)}</td>" for text in _parts(criterion))
+    state, title, points, count = (html.escape(text) for text in _parts(criterion))
+    short = f"{_CELL};white-space:nowrap"
+    cells = "".join(
+        f"<td style='{style}'>{text}</td>"
+        for style, text in ((short, state), (_CELL, title), (short, points), (_CELL, count))
+    )
     return f"<tr>{cells}</tr>"

@@ -10,10 +10,10 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 from traitlets.config.loader import ConfigFileNotFound
 
-from .gradebook import GradebookWriter
+from .database import GradebookError, database_url, is_there, reason
+from .gradebook import existing_gradebook
 from .release import course_config
 from .sandbox import wipe
-from .standings import StandingsError, gradebook_url
 
 FOLDERS = ("submitted", "autograded", "feedback")
 
@@ -32,11 +32,16 @@ class Forgetting:
         if student in ("", ".", "..") or Path(student).name != student or "\\" in student or "\0" in student:
             raise ForgetError("a student's id is the name of one folder below submitted/")
         self._root, self._student, self._db_url = root, student, db_url
-        self._has_gradebook = _exists(root, db_url)
         self.places = [path for path in self._candidates() if path.exists() or path.is_symlink()]
-        self.rows = self._has_gradebook and self._in_gradebook(delete=False)
+        self.rows = self._has_gradebook() and self._in_gradebook(delete=False)
         if not self.places and not self.rows:
             raise ForgetError("there is nothing of a student of that id: no folder and no row in the gradebook")
+
+    def _has_gradebook(self) -> bool:
+        try:
+            return is_there(database_url(self._root, course_config(self._root), self._db_url))
+        except GradebookError as error:
+            raise ForgetError(f"nothing was deleted: {error}") from error
 
     def _candidates(self) -> list[Path]:
         try:
@@ -50,13 +55,14 @@ class Forgetting:
 
     def _in_gradebook(self, *, delete: bool) -> bool:
         try:
-            with GradebookWriter(self._root, self._db_url) as gradebook:
+            with existing_gradebook(self._root, self._db_url, writes=delete) as gradebook:
                 if delete:
                     gradebook.forget(self._student)
                 return gradebook.knows(self._student)
+        except GradebookError as error:
+            raise ForgetError(f"nothing was deleted: {error}") from error
         except SQLAlchemyError as error:
-            cause = str(getattr(error, "orig", error)).strip().partition("\n")[0]
-            raise ForgetError(f"the gradebook cannot be changed, and nothing was deleted: {cause}") from error
+            raise ForgetError(f"nothing was deleted: the gradebook cannot be changed: {reason(error)}") from error
 
     def delete(self) -> None:
         """Delete rows and folders. Interrupted, it can be done again: what is left is found."""
@@ -67,12 +73,3 @@ class Forgetting:
                 path.unlink()
             else:
                 wipe.remove(path)
-
-
-def _exists(root: Path, db_url: str | None) -> bool:
-    """Return whether there is a gradebook: opening one that is not there would make it."""
-    try:
-        url = gradebook_url(root, db_url)
-    except StandingsError as error:
-        raise ForgetError(str(error)) from error
-    return url.get_backend_name() != "sqlite" or not url.database or Path(url.database).exists()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import copy
 import os
+import sys
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +18,15 @@ import nbformat
 from nbgrader.api import Grade, Gradebook, MissingEntry, SubmittedAssignment, SubmittedNotebook
 from nbgrader.preprocessors import latesubmissions, saveautogrades
 from nbgrader.utils import determine_grade
-from sqlalchemy import make_url, select
+from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
+from traitlets import TraitError
+from traitlets.config.loader import ConfigFileNotFound
 from traitlets.utils.importstring import import_item
 
 from . import ledger
-from .release import course_config, notebook_path
+from .database import GradebookError, OnlyWriter, database_url, is_there, reason, shown
+from .release import course_config, notebook_path, with_staff_programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,32 +37,50 @@ if TYPE_CHECKING:
 OURS = "rlinfra_autograder.plugin.GradeNotebook"
 
 
-class GradebookError(RuntimeError):
-    """The database cannot take what is graded, and what to do."""
-
-
 class GradebookWriter:
-    """Writes what submissions came to. Used as a context; one at a time has a database."""
+    """Writes what submissions came to. Used as a context; one at a time has a database.
 
-    def __init__(self, root: Path, db_url: str | None = None) -> None:
+    With `writes=False` it is only read from, also while another process grades.
+    """
+
+    def __init__(self, root: Path, db_url: str | None = None, *, writes: bool = True) -> None:
         self._root = root
         config = course_config(root)
-        self.db_url = db_url or f"sqlite:///{root / 'gradebook.db'}"
-        self._gradebook = Gradebook(self.db_url, str(config.CourseDirectory.course_id))
-        with self._gradebook.engine.begin() as connection:
-            ledger.create_tables(connection)
-        names = [name for name in config.Autograde.autograde_preprocessors if name != OURS]
-        self._preprocessors = [import_item(name)(config=config) for name in names]
+        self.db_url = database_url(root, config, db_url)
+        self.where = shown(self.db_url)
+        with ExitStack() as opened:
+            if writes:
+                opened.callback(OnlyWriter(self.db_url).close)
+            try:
+                with_staff_programs()
+                self._gradebook = Gradebook(self.db_url, str(config.CourseDirectory.course_id))
+                opened.callback(self._gradebook.close)
+                with self._gradebook.engine.begin() as connection:
+                    ledger.create_tables(connection)
+            except (SQLAlchemyError, ImportError) as error:
+                raise GradebookError(f"the gradebook {self.where} cannot be opened: {reason(error)}") from error
+            names = [name for name in config.Autograde.autograde_preprocessors if name != OURS]
+            try:
+                with instead(sys, "path", [str(root), *sys.path]):  # as nbgrader's commands do: a plugin may lie there
+                    self._preprocessors = [import_item(name)(config=config) for name in names]
+            except (ImportError, TraitError) as error:
+                raise GradebookError(f"{root / 'nbgrader_config.py'}: {' '.join(str(error).split())}") from error
+            self._opened = opened.pop_all()
 
     def __enter__(self) -> GradebookWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._gradebook.close()
+        self._opened.close()
 
     def entries(self) -> dict[tuple[str, str], ledger.Entry]:
         """Return what submissions came to so far, by student and topic."""
         return ledger.entries(self._gradebook.db())
+
+    @property
+    def nbgrader(self) -> Gradebook:
+        """Nbgrader's own view of the database, to read from."""
+        return self._gradebook
 
     def session(self) -> Session:
         """Return the database's session, to read from."""
@@ -71,8 +93,14 @@ class GradebookWriter:
             self._gradebook.find_assignment(topic)
         except MissingEntry as error:
             raise GradebookError(
-                f"the gradebook does not know the topic {topic}: rlinfra-grade release {topic}"
+                f"the gradebook does not know the topic {topic}: rlinfra-grade release {topic}{self._option}"
             ) from error
+
+    @property
+    def _option(self) -> str:
+        """Return the option by which a command finds this database, where the course does not say so itself."""
+        own = database_url(self._root, course_config(self._root))
+        return "" if self.db_url == own else f" --db-url '{self.where}'"
 
     def write(
         self, entry: ledger.Entry, notebook: Any = None, submitted: datetime | None = None, observations: bytes = b""
@@ -80,7 +108,7 @@ class GradebookWriter:
         """Write what a submission came to; with its graded notebook, also nbgrader's rows and `autograded/`.
 
         The notebook is in its place before the rows say that it is graded. Killed in between, the next batch finds no
-        entry and grades again.
+        entry and grades again. Raises `GradebookError` where the database takes no more.
         """
         with self._one_transaction():
             if notebook is not None:
@@ -221,22 +249,27 @@ class GradebookWriter:
             ):
                 yield
             session.commit()
+        except SQLAlchemyError as error:
+            session.rollback()
+            raise GradebookError(
+                f"the gradebook {self.where} cannot be written: {reason(error)}. What is written stays, and the same "
+                "command goes on"
+            ) from error
         except BaseException:
             session.rollback()
             raise
 
 
-def existing_gradebook(root: Path, db_url: str | None = None) -> GradebookWriter:
-    """Open the gradebook that is there; raise `GradebookError` where there is none."""
-    advice = "rlinfra-grade release makes one, rlinfra-grade batch fills it (--db-url, --course)"
+def existing_gradebook(root: Path, db_url: str | None = None, *, writes: bool = False) -> GradebookWriter:
+    """Open the gradebook that is there, by default to read from; raise `GradebookError` where there is none."""
     try:
-        url = make_url(db_url or f"sqlite:///{root / 'gradebook.db'}")
-        if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
-            raise GradebookError(f"there is no gradebook at {url.database}: {advice}")
-        return GradebookWriter(root, db_url)
-    except (SQLAlchemyError, ImportError) as error:
-        reason = str(error).partition("\n")[0]
-        raise GradebookError(f"the gradebook cannot be opened ({reason}): {advice}") from error
+        url = database_url(root, course_config(root), db_url)
+    except ConfigFileNotFound as error:
+        raise GradebookError(f"{root} is no course root: it has no nbgrader_config.py (--course DIR)") from error
+    if not is_there(url):
+        advice = "rlinfra-grade release makes one, rlinfra-grade batch fills it (--db-url, --course)"
+        raise GradebookError(f"there is no gradebook at {shown(url)}: {advice}")
+    return GradebookWriter(root, db_url, writes=writes)
 
 
 @contextmanager

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import os
-from functools import cache
+import threading
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Unicode
@@ -20,9 +21,6 @@ from .grade import grade
 from .hidden import SEED_FILE, course_seed
 from .sandbox.runner import ZygoteRunner
 from .sandbox.zygote import ChildSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 UNSAFE = "RLINFRA_UNSAFE_NO_SANDBOX"
 STUDENT_PYTHON = Path(".venv-student/bin/python")
@@ -57,13 +55,29 @@ class GradeNotebook(NbGraderPreprocessor):
         return graded.notebook, resources
 
 
-@cache
+_RUNNERS: dict[tuple[Path, Path, bool], tuple[ZygoteRunner, Mapping[str, str]]] = {}
+_ONE_AT_A_TIME = threading.Lock()
+
+
 def verified_runner(root: Path, python: Path, confined: bool) -> tuple[ZygoteRunner, Mapping[str, str]]:
     """Return a runner that student code cannot reach the answers from, and the versions of its environment.
 
-    Raises `RunnerError` where it could. Verified once a process, since every notebook asks for it.
+    Raises `RunnerError` where it could. Verified once a process, since every notebook asks for it; threads share it.
     """
-    packages = [Path(module.__file__ or "").parent for module in (rlinfra_autograder, rlinfra_reference)]
-    course = [root / name for name in ("autograder", "source", "submitted", SEED_FILE, "gradebook.db")]
-    runner = ZygoteRunner(ChildSettings(python, confined=confined), (*packages, *course))
-    return runner, runner.verify()
+    with _ONE_AT_A_TIME:
+        key = root, python, confined
+        if key not in _RUNNERS:
+            packages = [Path(module.__file__ or "").parent for module in (rlinfra_autograder, rlinfra_reference)]
+            course = [root / name for name in ("autograder", "source", "submitted", SEED_FILE, "gradebook.db")]
+            runner = ZygoteRunner(ChildSettings(python, confined=confined), (*packages, *course))
+            _RUNNERS[key] = runner, runner.verify()
+        return _RUNNERS[key]
+
+
+def let_go_of_runners(root: Path | None = None) -> None:
+    """End the runners of a course root, or of all, with what they have running; who asks again gets new ones."""
+    with _ONE_AT_A_TIME:
+        keys = [key for key in _RUNNERS if root in (None, key[0])]
+        found = [_RUNNERS.pop(key)[0] for key in keys]
+    for runner in found:
+        runner.close()

@@ -18,7 +18,7 @@ RECORDED, RUN = "recorded observations", "a new run"
 
 
 @dataclass(frozen=True)
-class Standing:
+class GradeBefore:
     """What a student's grade of a topic is before a regrade.
 
     `score` is the task's automatic one in the gradebook, `by_hand` an assistant's in its place. `details` say what made
@@ -45,7 +45,7 @@ class Standing:
 class Regraded:
     """One student's task, judged again; `how` says from what, and `packed` are the observations that were judged."""
 
-    standing: Standing
+    standing: GradeBefore
     verdict: Verdict
     how: str
     packed: bytes

@@ -16,16 +16,17 @@ from rich.table import Table
 from rich.text import Text
 
 from .batch import ALL_GRADED, INTERRUPTED, SOME_UNGRADED, Pool
+from .database import GradebookError
 from .feedback import points_text
 from .grade import METADATA_KEY as KEY
 from .grade import grader_versions, now, with_verdict
-from .gradebook import GradebookError, GradebookWriter, existing_gradebook
+from .gradebook import GradebookWriter, existing_gradebook
 from .hidden import course_seed, seed_fingerprint
 from .judge import judge
 from .ledger import GRADED
 from .observations import inputs_hash, merged, unpack
 from .plugin import STUDENT_PYTHON, verified_runner
-from .regrade import RECORDED, RUN, Regraded, Standing, confined, judged_with
+from .regrade import RECORDED, RUN, GradeBefore, Regraded, confined, judged_with
 from .release import notebook_path
 from .sandbox.zygote import RunnerError
 from .sanitise import one_line
@@ -81,7 +82,7 @@ def run_regrade(
         if not notebook_path(root / "release", topic).is_file():
             raise RegradeError(f"there is no release of {topic} in {root / 'release'}: rlinfra-grade release {topic}")
         settings = Settings(root, root / STUDENT_PYTHON, confined, course_seed(root))
-        with existing_gradebook(root, db_url) as gradebook:
+        with existing_gradebook(root, db_url, writes=apply) as gradebook:
             gradebook.require_points(topic, task.name, task.points)
             regrade = _Regrade(
                 settings, topic, task, gradebook, submissions=submissions or root / "submitted", students=students
@@ -117,7 +118,7 @@ class _Regrade:
 
     def judge(self, workers: int, console: Console) -> None:
         """Judge the task of everyone who was graded: from what was recorded where it will do, else from a run."""
-        to_run: dict[str, Standing] = {}
+        to_run: dict[str, GradeBefore] = {}
         for standing in self._standings():
             packed = self._gradebook.observations(standing.student, self._topic) if standing.entry else b""
             recorded = unpack(packed).get(self._task.name)
@@ -134,7 +135,7 @@ class _Regrade:
     def _submission(self, student: str) -> Submission:
         return Submission(student, self._topic, self._folder / student / self._topic)
 
-    def _standings(self) -> list[Standing]:
+    def _standings(self) -> list[GradeBefore]:
         """Return where those stand who can be judged again, and note of the others why they cannot."""
         found = self._gradebook.entries().items()
         entries = {student: entry for (student, topic), entry in found if topic == self._topic}
@@ -157,7 +158,7 @@ class _Regrade:
 
     def _standing(
         self, student: str, entry: Entry | None, score: float | None, by_hand: float | None
-    ) -> Standing | str:
+    ) -> GradeBefore | str:
         """Return where a student stands, or why this grade cannot be changed in one task alone."""
         path = notebook_path(self._settings.root / "autograded" / student, self._topic)
         if score is None or not path.is_file():
@@ -167,7 +168,7 @@ class _Regrade:
         )
         if "provenance" not in details:
             return f"{path} does not say how it was graded"
-        standing = Standing(student, score, by_hand, details, entry)
+        standing = GradeBefore(student, score, by_hand, details, entry)
         submission, made = self._submission(student), standing.fingerprint()
         if made and submission.folder.is_dir() and files_hash(submission) != made.submission:
             return "it was handed in anew since it was graded"
@@ -177,7 +178,7 @@ class _Regrade:
             return f"it was graded when there was no {self._task.name}"
         return standing
 
-    def _run(self, standings: Mapping[str, Standing], workers: int, console: Console) -> None:
+    def _run(self, standings: Mapping[str, GradeBefore], workers: int, console: Console) -> None:
         """Run the notebooks of which there is no fitting record, each for this one task."""
         runner, environment = verified_runner(self._settings.root, self._settings.python, self._settings.confined)
         runner.close()  # each worker has its own
@@ -202,7 +203,7 @@ class _Regrade:
         finally:
             pool.close()
 
-    def _observed(self, standing: Standing, outcome: Outcome) -> None:
+    def _observed(self, standing: GradeBefore, outcome: Outcome) -> None:
         if outcome.entry.status != GRADED:
             self.report.left[standing.student] = outcome.entry.reason
         elif self._task.name not in unpack(outcome.observations):
@@ -210,7 +211,7 @@ class _Regrade:
         else:
             self._take(standing, RUN, outcome.observations)
 
-    def _take(self, standing: Standing, how: str, packed: bytes) -> None:
+    def _take(self, standing: GradeBefore, how: str, packed: bytes) -> None:
         probed = unpack(packed)[self._task.name].probed
         verdict = judge(self._task, probed, seed=self._settings.seed, student_id=standing.student)
         self.report.regraded.append(Regraded(standing, verdict, how, packed))

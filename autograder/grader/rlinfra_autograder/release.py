@@ -15,6 +15,7 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from rlinfra.topics import find_topic
 
+from .database import GradebookError, OnlyWriter, database_url
 from .lint import lint_topic
 from .public import check_data
 
@@ -45,31 +46,43 @@ def course_config(root: Path, **directory: str) -> Any:
 
 
 def nbgrader_api(config: Any) -> NbGraderAPI:
-    """Return nbgrader's programming interface for a configuration.
-
-    Creating a database runs alembic, which nbgrader looks for on the PATH.
-    """
-    folder = str(Path(sys.executable).parent)
-    if folder not in os.environ.get("PATH", "").split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join((folder, os.environ.get("PATH", "")))
+    """Return nbgrader's programming interface for a configuration."""
+    with_staff_programs()
     return NbGraderAPI(config=config)
 
 
-def write_release(root: Path, topics: Iterable[str]) -> None:
+def with_staff_programs() -> None:
+    """Put the staff's programs on the PATH: creating a database runs alembic, which nbgrader looks for there."""
+    folder = str(Path(sys.executable).parent)
+    if folder not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join((folder, os.environ.get("PATH", "")))
+
+
+def write_release(root: Path, topics: Iterable[str], db_url: str | None = None) -> None:
     """Write the check data and the release of each topic, and enter it in nbgrader's database.
 
-    Raises `ReleaseError` where a source does not pass the lint, or nbgrader refuses it.
+    Raises `ReleaseError` where a source does not pass the lint, or nbgrader refuses it, or the database cannot be had.
     """
     names = list(topics)
     problems = [problem for topic in names for problem in lint_topic(root, find_topic(topic).name)]
     if problems:
         raise ReleaseError("the sources do not pass the lint:\n" + "\n".join(problems))
-    api = nbgrader_api(course_config(root))
+    config = course_config(root)
+    api = nbgrader_api(course_config(root, db_url=_reachable(database_url(root, config, db_url))))
     for topic in names:
         path = data_path(root, topic)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(check_data(topic), encoding="utf-8")
         _generate(api, topic)
+
+
+def _reachable(url: str) -> str:
+    """Return a database's address that can be written to; nbgrader would show it whole where it cannot."""
+    try:
+        OnlyWriter(url).close()
+    except GradebookError as error:
+        raise ReleaseError(str(error)) from error
+    return url
 
 
 def stale(root: Path, topics: Iterable[str]) -> list[str]:

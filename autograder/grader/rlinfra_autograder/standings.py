@@ -11,21 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbgrader.api import Gradebook
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from traitlets.config.loader import ConfigFileNotFound
+from sqlalchemy.exc import SQLAlchemyError
 
 from rlinfra.topics import TOPICS
 
 from . import ledger
+from .database import GradebookError, reason
+from .gradebook import existing_gradebook
 from .ledger import GRADED, UNGRADED
-from .release import course_config
 from .submissions import find_submissions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from sqlalchemy import URL
 
     from .ledger import Entry
 
@@ -85,39 +82,19 @@ def read_standings(root: Path, topics: Sequence[str] | None = None, db_url: str 
     """Return a standing for every student and topic: topics as asked for, students by name, then by id.
 
     Without topics, those that were released into the gradebook, in the course's order. Raises `StandingsError` where
-    there is no gradebook, or where it does not know a topic.
+    there is no gradebook, or where it knows no student or not the topic.
     """
-    url = gradebook_url(root, db_url)
-    if url.get_backend_name() == "sqlite" and url.database and not Path(url.database).exists():
-        raise StandingsError(f"there is no gradebook {url.database}: rlinfra-grade release makes it, batch fills it")
     try:
-        config = course_config(root)
-        with Gradebook(url.render_as_string(hide_password=False), str(config.CourseDirectory.course_id)) as gradebook:
-            return _read(gradebook, root, topics)
-    except ConfigFileNotFound as error:
-        raise StandingsError(f"{root} is no course root: it has no nbgrader_config.py (--course DIR)") from error
-    except (SQLAlchemyError, ImportError) as error:  # the latter: no driver for such a database
-        raise StandingsError(_unreadable(url, error)) from error
-
-
-def gradebook_url(root: Path, db_url: str | None) -> URL:
-    """Return where the gradebook is. Raises `StandingsError` where a URL is none."""
-    try:
-        return make_url(db_url or f"sqlite:///{root / 'gradebook.db'}")
-    except ArgumentError as error:
-        raise StandingsError(
-            "--db-url is no database URL; it reads sqlite:////path/gradebook.db or postgresql://user@host/name"
-        ) from error
-
-
-def _unreadable(url: URL, error: Exception) -> str:
-    cause = str(getattr(error, "orig", error)).strip().partition("\n")[0]
-    return f"the gradebook {url.render_as_string()} cannot be read: {cause}"
+        with existing_gradebook(root, db_url) as gradebook:
+            try:
+                return _read(gradebook.nbgrader, root, topics)
+            except SQLAlchemyError as error:
+                raise StandingsError(f"the gradebook {gradebook.where} cannot be read: {reason(error)}") from error
+    except GradebookError as error:
+        raise StandingsError(str(error)) from error
 
 
 def _read(gradebook: Gradebook, root: Path, topics: Sequence[str] | None) -> list[Standing]:
-    with gradebook.engine.begin() as connection:
-        ledger.create_tables(connection)
     entries = ledger.entries(gradebook.db())
     released = {assignment.name: assignment for assignment in gradebook.assignments}
     chosen = topics if topics is not None else [topic.name for topic in TOPICS if topic.name in released]
@@ -130,6 +107,10 @@ def _read(gradebook: Gradebook, root: Path, topics: Sequence[str] | None) -> lis
     known = _students(gradebook)
     for name, _ in [*entries, *handed_in]:
         known.setdefault(name, Student(name))
+    if not known:
+        raise StandingsError(
+            "there is no student in the gradebook and nothing in submitted/: nbgrader db student import CLASS.csv"
+        )
     students = sorted(known.values(), key=lambda one: (one.last_name, one.first_name, one.id))
     standings = []
     for topic in chosen:

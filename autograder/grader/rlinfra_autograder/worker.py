@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ class Settings:
     root: Path
     python: Path
     confined: bool
-    seed: str
+    seed: str = field(repr=False)  # no log shows it
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,11 @@ class Outcome:
 def work(settings: Settings, jobs: list[Job]) -> list[Outcome]:
     """Return what each of a few submissions came to."""
     return [_one(settings, job) for job in jobs]
+
+
+def forget_releases() -> None:
+    """Read released notebooks anew: for a worker that outlives a batch."""
+    _released.cache_clear()
 
 
 def _one(settings: Settings, job: Job) -> Outcome:

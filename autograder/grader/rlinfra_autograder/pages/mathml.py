@@ -10,7 +10,7 @@ import nh3
 from math_core import LatexError, LatexToMathML
 
 _LONGEST = 1_000  # the converter follows nested braces on its stack, which six thousand of them overflow
-_CONVERTER = LatexToMathML(max_expansions=0, fancy_error=False)
+_CONVERTER = LatexToMathML(max_expansions=100, fancy_error=False)
 
 _TAGS = """
     math mfrac mi mmultiscripts mn mo mover mprescripts mroot mrow mspace msqrt mstyle msub msubsup msup

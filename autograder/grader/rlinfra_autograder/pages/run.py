@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ..batch import Pool, Tally
-from ..gradebook import GradebookError, GradebookWriter
+from ..database import GradebookError
+from ..gradebook import GradebookWriter, existing_gradebook
 from ..ledger import FAILED, GRADED, UNGRADED, Entry
 from ..sanitise import one_line
 from .sources import Sources, stamp_of
@@ -42,11 +43,9 @@ def run_feedback(
 
     Raises `FeedbackError` where a topic has nothing graded; with `all_topics`, where none has.
     """
-    db_url = db_url or f"sqlite:///{root / 'gradebook.db'}"
-    if db_url == f"sqlite:///{root / 'gradebook.db'}" and not (root / "gradebook.db").is_file():
-        raise FeedbackError(f"there is no gradebook at {root / 'gradebook.db'}: rlinfra-grade release, then batch")
     try:
-        with GradebookWriter(root, db_url) as gradebook:
+        with existing_gradebook(root, db_url) as gradebook:
+            place = Place(root, gradebook.db_url)
             pages = {topic: list(_pages(root, topic, students, gradebook)) for topic in topics}
     except GradebookError as error:
         raise FeedbackError(str(error)) from error
@@ -61,7 +60,7 @@ def run_feedback(
             todo.append(page)
         else:
             tally.known.append(entry)
-    _write(Place(root, db_url), todo, tally, workers, console)
+    _write(place, todo, tally, workers, console)
     _summarise(tally, console)
     return tally
 

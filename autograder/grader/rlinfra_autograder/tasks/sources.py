@@ -8,7 +8,9 @@ so no change goes unnoticed; one that several tasks share changes them all. Comm
 from __future__ import annotations
 
 import ast
+import threading
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -22,10 +24,20 @@ if TYPE_CHECKING:
 
 COMMON = ""
 _ALL = "TASKS"
+_ONE_AT_A_TIME = threading.Lock()  # a Dask worker has several threads, and ast of Python 3.11 is not for two
 
 
-def source_parts(topic: str) -> dict[str, str]:
-    """Return the source that each task of a topic depends on, by its name, and under `COMMON` what all do."""
+def source_parts(topic: str) -> Mapping[str, str]:
+    """Return the source that each task of a topic depends on, by its name, and under `COMMON` what all do.
+
+    Read once a process, as the code is that grades by it.
+    """
+    with _ONE_AT_A_TIME:
+        return _source_parts(topic)
+
+
+@cache
+def _source_parts(topic: str) -> Mapping[str, str]:
     module = import_module(f"{here}.{find_topic(topic).module}")
     bound = {id(value): name for name, value in vars(module).items()}
     roots = {task.name: bound.get(id(task), _ALL) for task in load_tasks(topic)}

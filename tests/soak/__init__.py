@@ -1,0 +1,1 @@
+"""`make soak`: a large class, a part of it hostile or broken, and a batch that is killed again and again."""
