@@ -104,14 +104,16 @@ def _grade(
     try:
         with Progress(*columns, console=console, transient=True) as progress:
             bar = progress.add_task("grading", total=len(todo), rate="")
+            faults = 0
 
             def take(outcome: Outcome) -> None:
+                nonlocal faults
                 gradebook.write(outcome.entry, outcome.notebook, outcome.handed_in, outcome.observations)
                 tally.done.append(outcome.entry)
                 if outcome.log:
                     _log(settings.root, outcome)
                 speed = progress.tasks[bar].speed
-                faults = sum(entry.status != GRADED for entry in tally.done)
+                faults += outcome.entry.status != GRADED
                 rate = f"{60 * speed:.0f} a minute" if speed else ""
                 progress.update(bar, advance=1, rate=f"{rate}, {faults} not graded" if faults else rate)
 
