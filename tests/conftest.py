@@ -14,6 +14,7 @@ from rlinfra_autograder.sandbox.zygote import CHILD, ChildSettings
 
 ROOT = Path(__file__).parent.parent
 STUDENT_PYTHON = ROOT / ".venv-student" / "bin" / "python"
+THOROUGH = "RLINFRA_THOROUGH" in os.environ  # `make coverage`: also what takes long and seldom tells more
 # Short for what loops, patient with what waits: on a busy machine an import may take seconds.
 QUICK = Limits(cell_cpu_seconds=1.0, call_cpu_seconds=0.5, grace_seconds=0.3, wall_factor=20.0)
 

@@ -54,16 +54,22 @@ def test_what_is_marked_by_hand_survives_and_only_what_changed_is_graded(course)
     assert {manual for *_, manual in after["comment"]} == {"well done"}
 
 
+@pytest.fixture(scope="module")
+def undisturbed(handed_in, tmp_path_factory):
+    """The rows of a batch that nothing happened to."""
+    course = shutil.copytree(handed_in, tmp_path_factory.mktemp("undisturbed") / "course", symlinks=True)
+    run(course, "rlinfra-grade", "batch", TOPIC)
+    return rows(course)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 2, 4], ids=lambda count: f"after {count}")
-def test_killed_at_any_moment_it_is_gone_on_with_and_ends_with_the_rows_of_an_undisturbed_run(course, tmp_path, after):
-    undisturbed = shutil.copytree(course, tmp_path / "undisturbed", symlinks=True)
-    run(undisturbed, "rlinfra-grade", "batch", TOPIC)
+def test_killed_at_any_moment_it_goes_on_and_ends_with_the_rows_of_an_undisturbed_run(course, undisturbed, after):
     kill_batch(course, TOPIC, "--workers", "2", when=lambda: entered(gradebook(course)) >= after)
     done = entered(gradebook(course))
     said = run(course, "rlinfra-grade", "batch", TOPIC)
     assert f"{len(HANDING_IN) - done} graded now, {done} unchanged" in said
-    assert rows(course) == rows(undisturbed)
+    assert rows(course) == undisturbed
 
 
 def test_what_made_a_grade_is_kept(course):
