@@ -23,6 +23,7 @@ from .worker import work as grade_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
 ALL_GRADED, SOME_UNGRADED, SOME_FAILED, INTERRUPTED = 0, 3, 1, 130
 _AHEAD = 2  # jobs a worker has waiting: enough that none idles, few enough that a long list costs no memory
@@ -139,6 +140,13 @@ class Pool:
         for process in list((getattr(self._executor, "_processes", None) or {}).values()):
             process.terminate()
         self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+def keep_log(path: Path, entry: Entry, log: str) -> None:
+    """Keep the traceback of the grader's own failure where its author can find it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(f"{entry.student} {entry.topic}\n{log}\n")
 
 
 def _begin_work() -> None:

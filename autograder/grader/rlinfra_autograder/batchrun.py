@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from .batch import Pool, Tally, open_jobs
+from .batch import Pool, Tally, keep_log, open_jobs
 from .cluster import Cluster
 from .database import GradebookError
 from .fitness import ClusterError, Terms
@@ -111,7 +111,7 @@ def _grade(
                 gradebook.write(outcome.entry, outcome.notebook, outcome.handed_in, outcome.observations)
                 tally.done.append(outcome.entry)
                 if outcome.log:
-                    _log(settings.root, outcome)
+                    keep_log(settings.root / LOG, outcome.entry, outcome.log)
                 speed = progress.tasks[bar].speed
                 faults += outcome.entry.status != GRADED
                 rate = f"{60 * speed:.0f} a minute" if speed else ""
@@ -122,14 +122,6 @@ def _grade(
         tally.interrupted = True
     finally:
         pool.close()
-
-
-def _log(root: Path, outcome: Outcome) -> None:
-    """Keep the traceback of the grader's own failure where its author can find it."""
-    path = root / LOG
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(f"{outcome.entry.student} {outcome.entry.topic}\n{outcome.log}\n")
 
 
 def _summarise(tally: Tally, topics: Sequence[str], console: Console) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from rlinfra.topics import TOPICS, find_topic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -41,6 +45,16 @@ def main() -> None:
 def _console() -> Console:
     """Return a console that is wide enough for the tables where there is no terminal."""
     return Console(width=None if sys.stdout.isatty() else 165)
+
+
+@contextmanager
+def _told(kind: type[Exception]) -> Iterator[None]:
+    """End the command with one line and exit code 1 where it cannot do its work."""
+    try:
+        yield
+    except kind as error:
+        typer.echo(str(error), err=True)
+        sys.exit(1)
 
 
 def _chosen(topics: list[str] | None) -> list[str]:
@@ -139,7 +153,7 @@ def batch(
     """Grade all new and changed submissions; exit 0: all graded, 3: some ungraded, 1: some failed, 130: interrupted."""
     from .batchrun import BatchError, run_batch
 
-    try:
+    with _told(BatchError):
         tally = run_batch(
             course.resolve(),
             _chosen(topics),
@@ -152,9 +166,6 @@ def batch(
             force=force,
             confined=not unsafe_no_sandbox,
         )
-    except BatchError as error:
-        typer.echo(str(error), err=True)
-        sys.exit(1)
     sys.exit(tally.exit_code)
 
 
@@ -173,7 +184,7 @@ def regrade(
     """Judge one task again for all who were graded, after it was mended; exit 0: all, 3: some could not be."""
     from .regraderun import RegradeError, run_regrade
 
-    try:
+    with _told(RegradeError):
         report = run_regrade(
             course.resolve(),
             task,
@@ -185,9 +196,6 @@ def regrade(
             db_url=db_url,
             confined=not unsafe_no_sandbox,
         )
-    except RegradeError as error:
-        typer.echo(str(error), err=True)
-        sys.exit(1)
     sys.exit(report.exit_code)
 
 
@@ -204,11 +212,8 @@ def explain(
     """Say of a grade what it is made of: points, criteria, hints, repairs, and all that made it."""
     from .explain import ExplainError, explained, show
 
-    try:
+    with _told(ExplainError):
         data = explained(course.resolve(), student, topic, task, db_url=db_url)
-    except ExplainError as error:
-        typer.echo(str(error), err=True)
-        sys.exit(1)
     if as_json:
         typer.echo(json.dumps(data, indent=2))
     else:
@@ -228,7 +233,7 @@ def feedback(
     """Write what students get back, to feedback/STUDENT/TOPIC/TOPIC.html; exit codes as of batch."""
     from .pages.run import FeedbackError, run_feedback
 
-    try:
+    with _told(FeedbackError):
         tally = run_feedback(
             course.resolve(),
             _chosen(topics),
@@ -239,9 +244,6 @@ def feedback(
             force=force,
             all_topics=not topics,
         )
-    except FeedbackError as error:
-        typer.echo(str(error), err=True)
-        sys.exit(1)
     sys.exit(tally.exit_code)
 
 
@@ -263,7 +265,7 @@ def export(
     """Write the grades for a spreadsheet, Canvas or Moodle; what is ungraded stays empty and is listed apart."""
     from .exports import ExportError, run_export
 
-    try:
+    with _told(ExportError):
         run_export(
             course.resolve(),
             _asked_for(topics),
@@ -274,9 +276,6 @@ def export(
             missing_as_zero=missing_as_zero,
             student_map=student_map,
         )
-    except ExportError as error:
-        typer.echo(str(error), err=True)
-        sys.exit(1)
 
 
 @app.command()
@@ -290,11 +289,8 @@ def report(
     """Write one page on the class: scores, tasks, misconceptions, repairs, faults, and what waits for whom."""
     from .report import ReportError, write_report
 
-    try:
+    with _told(ReportError):
         path = write_report(course.resolve(), _asked_for(topics), to=to, db_url=db_url)
-    except ReportError as error:
-        typer.echo(str(error), err=True)
-        sys.exit(1)
     typer.echo(f"The report is in {path}: open it in a browser. It holds names and grades.")
 
 
@@ -333,11 +329,8 @@ def demo(
     """Grade a synthetic class of 24 from release to feedback, through nbgrader."""
     from .demo import DemoError, run_demo
 
-    try:
+    with _told(DemoError):
         run_demo(course.resolve(), _console(), confine=not unsafe_no_sandbox)
-    except DemoError as error:
-        typer.echo(str(error), err=True)
-        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from .feedback import points_text
 from .grade import METADATA_KEY
 from .ledger import GRADED
 from .pages.run import FeedbackError, run_feedback
-from .plugin import STUDENT_PYTHON, verified_runner
+from .plugin import STUDENT_PYTHON, let_go_of_runners, verified_runner
 from .release import ReleaseError, notebook_path, write_release
 from .sandbox.zygote import RunnerError
 
@@ -94,8 +94,8 @@ def _can_confine(root: Path, console: Console) -> bool:
     """Return whether student code can be confined; where not, the class is synthetic, and the demo says so."""
     python = root / STUDENT_PYTHON
     try:
-        runner, _ = verified_runner(root, python, True)
-        runner.close()  # each worker has its own
+        verified_runner(root, python, True)
+        let_go_of_runners(root)  # each worker has its own
     except RunnerError as error:
         if "cannot be confined" not in str(error):
             raise DemoError(str(error)) from error

@@ -25,7 +25,7 @@ from .hidden import course_seed, seed_fingerprint
 from .judge import judge
 from .ledger import GRADED
 from .observations import inputs_hash, merged, unpack
-from .plugin import STUDENT_PYTHON, verified_runner
+from .plugin import STUDENT_PYTHON, let_go_of_runners, verified_runner
 from .regrade import RECORDED, RUN, GradeBefore, Regraded, confined, judged_with
 from .release import notebook_path
 from .sandbox.zygote import RunnerError
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from .ledger import Entry
+    from .probes import Probed
     from .tasks.model import Task
     from .worker import Outcome
 
@@ -123,7 +124,7 @@ class _Regrade:
             packed = self._gradebook.observations(standing.student, self._topic) if standing.entry else b""
             recorded = unpack(packed).get(self._task.name)
             if recorded is not None and recorded.inputs == self._inputs:
-                self._take(standing, RECORDED, packed)
+                self._take(standing, RECORDED, packed, recorded.probed)
             elif self._submission(standing.student).folder.is_dir():
                 to_run[standing.student] = standing
             else:
@@ -181,7 +182,7 @@ class _Regrade:
     def _run(self, standings: Mapping[str, GradeBefore], workers: int, console: Console) -> None:
         """Run the notebooks of which there is no fitting record, each for this one task."""
         runner, environment = verified_runner(self._settings.root, self._settings.python, self._settings.confined)
-        runner.close()  # each worker has its own
+        let_go_of_runners(self._settings.root)  # each worker has its own
         self._environment = {
             "limits": runner.limits.to_data(),
             "confined": runner.confined,
@@ -204,15 +205,15 @@ class _Regrade:
             pool.close()
 
     def _observed(self, standing: GradeBefore, outcome: Outcome) -> None:
+        recorded = unpack(outcome.observations).get(self._task.name)
         if outcome.entry.status != GRADED:
             self.report.left[standing.student] = outcome.entry.reason
-        elif self._task.name not in unpack(outcome.observations):
+        elif recorded is None:
             self.report.left[standing.student] = "what its code returns is too large to keep"
         else:
-            self._take(standing, RUN, outcome.observations)
+            self._take(standing, RUN, outcome.observations, recorded.probed)
 
-    def _take(self, standing: GradeBefore, how: str, packed: bytes) -> None:
-        probed = unpack(packed)[self._task.name].probed
+    def _take(self, standing: GradeBefore, how: str, packed: bytes, probed: Probed) -> None:
         verdict = judge(self._task, probed, seed=self._settings.seed, student_id=standing.student)
         self.report.regraded.append(Regraded(standing, verdict, how, packed))
 

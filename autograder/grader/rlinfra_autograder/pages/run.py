@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from ..batch import Pool, Tally
+from ..batch import Pool, Tally, keep_log
 from ..database import GradebookError
-from ..gradebook import GradebookWriter, existing_gradebook
+from ..gradebook import existing_gradebook
 from ..ledger import FAILED, GRADED, UNGRADED, Entry
 from ..sanitise import one_line
 from .sources import Sources, stamp_of
 from .worker import Page, Place, Written, page_path, write_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console
+    from sqlalchemy.orm import Session
 
 LOG = Path("build") / "feedback.log"
 
@@ -46,7 +47,8 @@ def run_feedback(
     try:
         with existing_gradebook(root, db_url) as gradebook:
             place = Place(root, gradebook.db_url)
-            pages = {topic: list(_pages(root, topic, students, gradebook)) for topic in topics}
+            known = gradebook.entries()
+            pages = {topic: list(_pages(root, topic, students, gradebook.session(), known)) for topic in topics}
     except GradebookError as error:
         raise FeedbackError(str(error)) from error
     bare = [topic for topic, found in pages.items() if not found]
@@ -65,10 +67,12 @@ def run_feedback(
     return tally
 
 
-def _pages(root: Path, topic: str, students: str, gradebook: GradebookWriter) -> Iterator[Page]:
+def _pages(
+    root: Path, topic: str, students: str, session: Session, known: Mapping[tuple[str, str], Entry]
+) -> Iterator[Page]:
     """Yield a page for everybody who has a grade in a topic, or handed in what was not graded."""
-    entries = {student: entry for (student, of), entry in gradebook.entries().items() if of == topic}
-    sources = Sources(root, topic, gradebook.session())
+    entries = {student: entry for (student, of), entry in known.items() if of == topic}
+    sources = Sources(root, topic, session)
     for student in sorted({*sources.students, *entries}):
         if not fnmatch.fnmatchcase(student, students):
             continue
@@ -89,7 +93,7 @@ def _write(place: Place, todo: Sequence[Page], tally: Tally, workers: int, conso
             def take(written: Written) -> None:
                 tally.done.append(written.entry)
                 if written.log:
-                    _log(place.root, written)
+                    keep_log(place.root / LOG, written.entry, written.log)
                 progress.update(bar, advance=1)
 
             pool.run(place, todo, take)
@@ -103,13 +107,6 @@ def _given_up(page: Page) -> Written:
     entry = page.entry
     reason = "the process that wrote its page was killed, twice: is there memory enough?"
     return Written(Entry(entry.student, entry.topic, entry.fingerprint, FAILED, reason))
-
-
-def _log(root: Path, written: Written) -> None:
-    path = root / LOG
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(f"{written.entry.student} {written.entry.topic}\n{written.log}\n")
 
 
 def _summarise(tally: Tally, console: Console) -> None:
