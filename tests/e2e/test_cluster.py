@@ -14,8 +14,8 @@ import pytest
 from rlinfra_autograder import batch
 from rlinfra_autograder.batch import Pool
 from rlinfra_autograder.cluster import Cluster
+from rlinfra_autograder.entries import FAILED, GRADED, Entry
 from rlinfra_autograder.fitness import ClusterError, Terms
-from rlinfra_autograder.ledger import FAILED, GRADED, Entry
 from rlinfra_autograder.submissions import Fingerprints, Submission
 from rlinfra_autograder.worker import Job, Outcome, Settings
 from tests.conftest import ROOT, STUDENT_PYTHON

@@ -11,7 +11,7 @@ from nbgrader.api import Gradebook
 from rlinfra_autograder.classroom import mistaken_student, solve_in_style, synthetic_class
 from rlinfra_autograder.demo import read_result
 from rlinfra_autograder.hidden import DEMO_SEED, SEED_FILE
-from rlinfra_autograder.plugin import verified_runner
+from rlinfra_autograder.runners import verified_runner
 from rlinfra_autograder.tasks import load_tasks
 from tests.e2e.course import copy_course, run
 

@@ -11,7 +11,8 @@ from .course import REPOSITORY
 
 @pytest.fixture(scope="session")
 def _released(tmp_path_factory):
-    from rlinfra_autograder.release import data_path, write_release
+    from rlinfra_autograder.course import data_path
+    from rlinfra_autograder.release import write_release
 
     root = tmp_path_factory.mktemp("course") / "root"
     root.mkdir()

@@ -11,7 +11,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.exc import SAWarning
 
 from rlinfra_autograder import ledger
-from rlinfra_autograder.ledger import Entry
+from rlinfra_autograder.entries import Entry
 
 from .course import REPOSITORY
 

@@ -21,8 +21,8 @@ from rich.console import Console
 from rlinfra_autograder.classroom import mistaken_student, synthetic_class
 from rlinfra_autograder.gradebook import GradebookWriter
 from rlinfra_autograder.hidden import DEMO_SEED
-from rlinfra_autograder.plugin import STUDENT_PYTHON, verified_runner
 from rlinfra_autograder.release import write_release
+from rlinfra_autograder.runners import STUDENT_PYTHON, verified_runner
 from rlinfra_autograder.submissions import Fingerprints, find_submissions
 from rlinfra_autograder.worker import Job, Settings, work
 from tests.e2e.course import copy_course

@@ -10,7 +10,7 @@ from nbgrader.plugins import CsvExportPlugin
 from typer.testing import CliRunner
 
 from rlinfra_autograder.cli import app
-from rlinfra_autograder.ledger import FAILED, GRADED, UNGRADED
+from rlinfra_autograder.entries import FAILED, GRADED, UNGRADED
 
 from .gradebooks import empty_gradebook, enrol, opened, put_entry, put_scores, url
 

@@ -13,11 +13,12 @@ from rich.console import Console
 
 from rlinfra_autograder.batchrun import run_batch
 from rlinfra_autograder.classroom import synthetic_class
-from rlinfra_autograder.ledger import FAILED, Entry
+from rlinfra_autograder.course import course_config, notebook_path
+from rlinfra_autograder.entries import FAILED, Entry
 from rlinfra_autograder.pages.grades import refusal_of
 from rlinfra_autograder.pages.run import FeedbackError, run_feedback
 from rlinfra_autograder.pages.worker import page_path
-from rlinfra_autograder.release import course_config, nbgrader_api, notebook_path, write_release
+from rlinfra_autograder.release import nbgrader_api, write_release
 from tests.e2e.course import copy_course
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # nbgrader 0.9.6 under SQLAlchemy 2.1

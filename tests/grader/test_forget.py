@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from rlinfra_autograder import ledger
 from rlinfra_autograder.cli import app
-from rlinfra_autograder.ledger import GRADED, UNGRADED
+from rlinfra_autograder.entries import GRADED, UNGRADED
 
 from .gradebooks import empty_gradebook, put_entry, put_scores, url
 

@@ -10,15 +10,8 @@ import pytest
 from nbgrader.api import Gradebook
 
 from rlinfra.topics import TOPICS
-from rlinfra_autograder.release import (
-    ReleaseError,
-    course_config,
-    data_path,
-    nbgrader_api,
-    notebook_path,
-    stale,
-    write_release,
-)
+from rlinfra_autograder.course import course_config, data_path, notebook_path
+from rlinfra_autograder.release import ReleaseError, nbgrader_api, stale, write_release
 from rlinfra_autograder.tasks import load_tasks
 from rlinfra_autograder.tasks.model import SortingTask
 

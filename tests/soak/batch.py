@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from rlinfra_autograder.ledger import FAILED, GRADED, UNGRADED
+from rlinfra_autograder.entries import FAILED, GRADED, UNGRADED
 from tests.attacks.notebooks import TOPIC
 from tests.e2e.course import BIN
 from tests.e2e.handed import gradebook

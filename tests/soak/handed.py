@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 
 from rlinfra_autograder.classroom import Student, synthetic_class
-from rlinfra_autograder.release import notebook_path
+from rlinfra_autograder.course import notebook_path
 from tests.attacks.attack import Attack
 from tests.attacks.catalogue import ATTACKS
 from tests.attacks.notebooks import TOPIC, wrong_notebook

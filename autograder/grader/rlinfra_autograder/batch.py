@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .ledger import FAILED, UNGRADED, Entry
-from .plugin import let_go_of_runners
+from .entries import FAILED, UNGRADED, Entry
+from .runners import let_go_of_runners
 from .worker import Job, Outcome
 from .worker import work as grade_jobs
 

@@ -7,17 +7,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from .batch import Pool, Tally, keep_log, open_jobs
 from .cluster import Cluster
 from .database import GradebookError
+from .entries import FAILED, GRADED, UNGRADED
 from .fitness import ClusterError, Terms
 from .gradebook import GradebookWriter
 from .hidden import DEMO_SEED, DEMO_SEED_ADVICE, course_seed
-from .ledger import FAILED, GRADED, UNGRADED
-from .plugin import STUDENT_PYTHON, let_go_of_runners, verified_runner
+from .progress import run_pool
+from .runners import STUDENT_PYTHON, verified_environment
+from .sandbox.limits import Limits
 from .sandbox.zygote import RunnerError
 from .sanitise import one_line
 from .submissions import Fingerprints, find_submissions
@@ -61,9 +62,8 @@ def run_batch(
     try:
         with ExitStack() as stack:
             cluster = stack.enter_context(Cluster(dask)) if dask else None
-            runner, environment = verified_runner(root, settings.python, confined)
-            let_go_of_runners(root)  # each worker has its own
-            made_with = {"limits": runner.limits.to_data(), "confined": confined, **environment}
+            environment = verified_environment(root, settings.python, confined)
+            made_with = {"limits": Limits().to_data(), "confined": confined, **environment}
             if cluster is not None:
                 cluster.agree(settings, Terms.of(settings, topics, made_with))
             fingerprints = Fingerprints(root, settings.seed, made_with)
@@ -97,31 +97,16 @@ def _grade(
     chunk: int = 1,
 ) -> None:
     """Grade the jobs and write each outcome as it comes. An interrupt ends the batch; what is written stays."""
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )  # fmt: skip
-    try:
-        with Progress(*columns, console=console, transient=True) as progress:
-            bar = progress.add_task("grading", total=len(todo), rate="")
-            faults = 0
 
-            def take(outcome: Outcome) -> None:
-                nonlocal faults
-                gradebook.write(outcome.entry, outcome.notebook, outcome.handed_in, outcome.observations)
-                tally.done.append(outcome.entry)
-                if outcome.log:
-                    keep_log(settings.root / LOG, outcome.entry, outcome.log)
-                speed = progress.tasks[bar].speed
-                faults += outcome.entry.status != GRADED
-                rate = f"{60 * speed:.0f} a minute" if speed else ""
-                progress.update(bar, advance=1, rate=f"{rate}, {faults} not graded" if faults else rate)
+    def take(outcome: Outcome) -> bool:
+        gradebook.write(outcome.entry, outcome.notebook, outcome.handed_in, outcome.observations)
+        tally.done.append(outcome.entry)
+        if outcome.log:
+            keep_log(settings.root / LOG, outcome.entry, outcome.log)
+        return outcome.entry.status == GRADED
 
-            pool.run(settings, todo, take, chunk)
-    except KeyboardInterrupt:
-        tally.interrupted = True
-    finally:
-        pool.close()
+    ended = run_pool(pool, settings, todo, take, console=console, doing="grading", not_done="not graded", chunk=chunk)
+    tally.interrupted = not ended
 
 
 def _summarise(tally: Tally, topics: Sequence[str], console: Console) -> None:

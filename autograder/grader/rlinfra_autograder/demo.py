@@ -20,12 +20,13 @@ from rlinfra.topics import TOPICS
 
 from .batchrun import BatchError, run_batch
 from .classroom import Student, synthetic_class
+from .course import notebook_path
+from .entries import GRADED
 from .feedback import points_text
 from .grade import METADATA_KEY
-from .ledger import GRADED
 from .pages.run import FeedbackError, run_feedback
-from .plugin import STUDENT_PYTHON, let_go_of_runners, verified_runner
-from .release import ReleaseError, notebook_path, write_release
+from .release import ReleaseError, write_release
+from .runners import STUDENT_PYTHON, verified_environment
 from .sandbox.zygote import RunnerError
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ def _can_confine(root: Path, console: Console) -> bool:
     """Return whether student code can be confined; where not, the class is synthetic, and the demo says so."""
     python = root / STUDENT_PYTHON
     try:
-        verified_runner(root, python, True)
-        let_go_of_runners(root)  # each worker has its own
+        verified_environment(root, python, True)
     except RunnerError as error:
         if "cannot be confined" not in str(error):
             raise DemoError(str(error)) from error

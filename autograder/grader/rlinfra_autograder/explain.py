@@ -14,10 +14,10 @@ from rich.text import Text
 from rlinfra.topics import find_topic
 
 from .database import GradebookError
+from .entries import GRADED
 from .feedback import points_text, verdict_text
 from .grade import METADATA_KEY
 from .gradebook import existing_gradebook
-from .ledger import GRADED
 from .lookup import unknown
 from .sanitise import one_line
 from .submissions import Fingerprint, task_parts
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from .entries import Entry
     from .gradebook import GradebookWriter
-    from .ledger import Entry
 
 _BY_NBGRADER = "graded by nbgrader autograde"
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .entries import FAILED, GRADED, UNGRADED
 from .feedback import points_text
-from .ledger import FAILED, GRADED, UNGRADED
 from .sanitise import one_line
 from .standings import MISSING, NEEDS_MANUAL_GRADE, StandingsError, by_topic, read_standings
 

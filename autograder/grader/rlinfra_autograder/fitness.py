@@ -19,9 +19,9 @@ import rlinfra
 import rlinfra_autograder
 import rlinfra_reference
 
-from .ledger import FAILED, Entry
-from .plugin import let_go_of_runners
-from .release import notebook_path
+from .course import notebook_path
+from .entries import FAILED, Entry
+from .runners import let_go_of_runners
 from .submissions import Fingerprints
 from .worker import Outcome, forget_releases
 

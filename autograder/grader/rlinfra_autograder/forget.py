@@ -10,9 +10,9 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 from traitlets.config.loader import ConfigFileNotFound
 
+from .course import course_config
 from .database import GradebookError, database_url, is_there, reason
 from .gradebook import existing_gradebook
-from .release import course_config
 from .sandbox import wipe
 
 FOLDERS = ("submitted", "autograded", "feedback")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 from nbgrader.api import Grade, Gradebook, MissingEntry, SubmittedAssignment, SubmittedNotebook
-from nbgrader.preprocessors import latesubmissions, saveautogrades
+from nbgrader.preprocessors import saveautogrades
 from nbgrader.utils import determine_grade
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
@@ -25,14 +25,17 @@ from traitlets.config.loader import ConfigFileNotFound
 from traitlets.utils.importstring import import_item
 
 from . import ledger
+from .course import course_config, notebook_path, with_staff_programs
 from .database import GradebookError, OnlyWriter, database_url, is_there, reason, shown
-from .release import course_config, notebook_path, with_staff_programs
+from .shortcuts import Shortcuts, instead
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
     from sqlalchemy.orm import Session
+
+    from .entries import Entry
 
 OURS = "rlinfra_autograder.plugin.GradeNotebook"
 
@@ -59,6 +62,7 @@ class GradebookWriter:
                     ledger.create_tables(connection)
             except (SQLAlchemyError, ImportError) as error:
                 raise GradebookError(f"the gradebook {self.where} cannot be opened: {reason(error)}") from error
+            self._shortcuts = Shortcuts(self._gradebook)
             names = [name for name in config.Autograde.autograde_preprocessors if name != OURS]
             try:
                 with instead(sys, "path", [str(root), *sys.path]):  # as nbgrader's commands do: a plugin may lie there
@@ -73,7 +77,7 @@ class GradebookWriter:
     def __exit__(self, *_: object) -> None:
         self._opened.close()
 
-    def entries(self) -> dict[tuple[str, str], ledger.Entry]:
+    def entries(self) -> dict[tuple[str, str], Entry]:
         """Return what submissions came to so far, by student and topic."""
         return ledger.entries(self._gradebook.db())
 
@@ -103,7 +107,7 @@ class GradebookWriter:
         return "" if self.db_url == own else f" --db-url '{self.where}'"
 
     def write(
-        self, entry: ledger.Entry, notebook: Any = None, submitted: datetime | None = None, observations: bytes = b""
+        self, entry: Entry, notebook: Any = None, submitted: datetime | None = None, observations: bytes = b""
     ) -> None:
         """Write what a submission came to; with its graded notebook, also nbgrader's rows and `autograded/`.
 
@@ -189,7 +193,7 @@ class GradebookWriter:
             raise GradebookError(f"its graded notebook is missing or damaged ({path})") from error
 
     def write_task(
-        self, student: str, topic: str, task: str, notebook: Any, *, entry: ledger.Entry | None, observations: bytes
+        self, student: str, topic: str, task: str, notebook: Any, *, entry: Entry | None, observations: bytes
     ) -> None:
         """Write a graded notebook in which one task was judged anew: of nbgrader's rows that one, ours, and the file.
 
@@ -211,14 +215,15 @@ class GradebookWriter:
     def _write_notebook(self, student: str, topic: str, notebook: Any) -> None:
         write_whole(notebook_path(self._root / "autograded" / student, topic), nbformat.writes(notebook) + "\n")
 
-    def _write_graded(self, entry: ledger.Entry, notebook: Any, submitted: datetime | None) -> None:
+    def _write_graded(self, entry: Entry, notebook: Any, submitted: datetime | None) -> None:
         student, topic = entry.student, entry.topic
         self._gradebook.update_or_create_student(student)
         timestamp = {} if submitted is None else {"timestamp": submitted}
-        self._gradebook.update_or_create_submission(topic, student, **timestamp)
+        submission = self._gradebook.update_or_create_submission(topic, student, **timestamp)
         resources = self._resources(student, topic)
-        for preprocessor in self._preprocessors:
-            notebook, resources = preprocessor.preprocess(notebook, resources)
+        with self._shortcuts.at_hand(next(one for one in submission.notebooks if one.name == topic)):
+            for preprocessor in self._preprocessors:
+                notebook, resources = preprocessor.preprocess(notebook, resources)
         self._write_notebook(student, topic, notebook)
 
     def knows(self, student: str) -> bool:
@@ -241,12 +246,7 @@ class GradebookWriter:
         """Let nbgrader's code use this session, and commit once: all of a submission's rows, or none."""
         session = self._gradebook.db()
         try:
-            with (
-                instead(self._gradebook.db, "commit", session.flush),
-                instead(self._gradebook, "close", lambda: None),
-                instead(saveautogrades, "Gradebook", lambda *_: self._gradebook),
-                instead(latesubmissions, "Gradebook", lambda *_: self._gradebook),
-            ):
+            with self._shortcuts.one_session():
                 yield
             session.commit()
         except SQLAlchemyError as error:
@@ -270,17 +270,6 @@ def existing_gradebook(root: Path, db_url: str | None = None, *, writes: bool = 
         advice = "rlinfra-grade release makes one, rlinfra-grade batch fills it (--db-url, --course)"
         raise GradebookError(f"there is no gradebook at {shown(url)}: {advice}")
     return GradebookWriter(root, db_url, writes=writes)
-
-
-@contextmanager
-def instead(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Put another value in the place of an attribute for a while."""
-    before = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, before)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -9,16 +9,16 @@ grade was made from (`observations`), apart, since they are large and seldom rea
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Column, Float, LargeBinary, MetaData, String, Table, Text, delete, insert, inspect, select
+
+from .entries import Entry
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
     from sqlalchemy.orm import Session
-
-GRADED, UNGRADED, FAILED = "graded", "ungraded", "failed"
 
 _METADATA = MetaData()
 _TABLE = Table(
@@ -39,22 +39,6 @@ _OBSERVATIONS = Table(
     Column("topic", String(128), primary_key=True),
     Column("content", LargeBinary, nullable=False),
 )
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What one submission came to. `status` is `graded`, `ungraded` (it cannot be told) or `failed` (the grader's own).
-
-    `details` is JSON data: the repairs, and for a graded one its provenance, verdicts and faults.
-    """
-
-    student: str
-    topic: str
-    fingerprint: str
-    status: str
-    reason: str = ""
-    seconds: float = 0.0
-    details: dict[str, Any] = field(default_factory=dict)
 
 
 def create_tables(connection: Connection) -> None:

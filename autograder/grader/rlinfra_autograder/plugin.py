@@ -6,24 +6,17 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Bool, Unicode
 
-import rlinfra_autograder
-import rlinfra_reference
-
 from .grade import grade
-from .hidden import SEED_FILE, course_seed
-from .sandbox.runner import ZygoteRunner
-from .sandbox.zygote import ChildSettings
+from .hidden import course_seed
+from .runners import STUDENT_PYTHON, verified_runner
 
 UNSAFE = "RLINFRA_UNSAFE_NO_SANDBOX"
-STUDENT_PYTHON = Path(".venv-student/bin/python")
 
 
 class GradeNotebook(NbGraderPreprocessor):
@@ -53,31 +46,3 @@ class GradeNotebook(NbGraderPreprocessor):
         for fault in graded.faults:
             self.log.info("%s of %s: %s", ours["student"], ours["assignment"], fault)
         return graded.notebook, resources
-
-
-_RUNNERS: dict[tuple[Path, Path, bool], tuple[ZygoteRunner, Mapping[str, str]]] = {}
-_ONE_AT_A_TIME = threading.Lock()
-
-
-def verified_runner(root: Path, python: Path, confined: bool) -> tuple[ZygoteRunner, Mapping[str, str]]:
-    """Return a runner that student code cannot reach the answers from, and the versions of its environment.
-
-    Raises `RunnerError` where it could. Verified once a process, since every notebook asks for it; threads share it.
-    """
-    with _ONE_AT_A_TIME:
-        key = root, python, confined
-        if key not in _RUNNERS:
-            packages = [Path(module.__file__ or "").parent for module in (rlinfra_autograder, rlinfra_reference)]
-            course = [root / name for name in ("autograder", "source", "submitted", SEED_FILE, "gradebook.db")]
-            runner = ZygoteRunner(ChildSettings(python, confined=confined), (*packages, *course))
-            _RUNNERS[key] = runner, runner.verify()
-        return _RUNNERS[key]
-
-
-def let_go_of_runners(root: Path | None = None) -> None:
-    """End the runners of a course root, or of all, with what they have running; who asks again gets new ones."""
-    with _ONE_AT_A_TIME:
-        keys = [key for key in _RUNNERS if root in (None, key[0])]
-        found = [_RUNNERS.pop(key)[0] for key in keys]
-    for runner in found:
-        runner.close()

@@ -12,7 +12,7 @@ from .verdicts import CriterionVerdict, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from .ledger import Entry
+    from .entries import Entry
 
 RECORDED, RUN = "recorded observations", "a new run"
 

@@ -11,23 +11,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import Progress, track
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
 from .batch import ALL_GRADED, INTERRUPTED, SOME_UNGRADED, Pool
+from .course import notebook_path
 from .database import GradebookError
+from .entries import GRADED
 from .feedback import points_text
 from .grade import METADATA_KEY as KEY
 from .grade import grader_versions, now, with_verdict
 from .gradebook import GradebookWriter, existing_gradebook
 from .hidden import course_seed, seed_fingerprint
 from .judge import judge
-from .ledger import GRADED
 from .observations import inputs_hash, merged, unpack
-from .plugin import STUDENT_PYTHON, let_go_of_runners, verified_runner
+from .progress import run_pool
 from .regrade import RECORDED, RUN, GradeBefore, Regraded, confined, judged_with
-from .release import notebook_path
+from .runners import STUDENT_PYTHON, verified_environment
+from .sandbox.limits import Limits
 from .sandbox.zygote import RunnerError
 from .sanitise import one_line
 from .submissions import Submission, files_hash, task_parts
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from .ledger import Entry
+    from .entries import Entry
     from .probes import Probed
     from .tasks.model import Task
     from .worker import Outcome
@@ -181,28 +183,22 @@ class _Regrade:
 
     def _run(self, standings: Mapping[str, GradeBefore], workers: int, console: Console) -> None:
         """Run the notebooks of which there is no fitting record, each for this one task."""
-        runner, environment = verified_runner(self._settings.root, self._settings.python, self._settings.confined)
-        let_go_of_runners(self._settings.root)  # each worker has its own
+        settings = self._settings
+        environment = verified_environment(settings.root, settings.python, settings.confined)
         self._environment = {
-            "limits": runner.limits.to_data(),
-            "confined": runner.confined,
+            "limits": Limits().to_data(),
+            "confined": settings.confined,
             "student_environment": dict(environment),
         }
         jobs = [Job(self._submission(student), "", self._task.name) for student in standings]
+
+        def take(outcome: Outcome) -> bool:
+            self._observed(standings[outcome.entry.student], outcome)
+            return outcome.entry.status == GRADED
+
         pool = Pool(min(workers, len(jobs)))
-        try:
-            with Progress(console=console, transient=True) as progress:
-                bar = progress.add_task("running", total=len(jobs))
-
-                def take(outcome: Outcome) -> None:
-                    self._observed(standings[outcome.entry.student], outcome)
-                    progress.advance(bar)
-
-                pool.run(self._settings, jobs, take)
-        except KeyboardInterrupt:
-            self.report.interrupted = True
-        finally:
-            pool.close()
+        ended = run_pool(pool, settings, jobs, take, console=console, doing="running", not_done="not observed")
+        self.report.interrupted = not ended
 
     def _observed(self, standing: GradeBefore, outcome: Outcome) -> None:
         recorded = unpack(outcome.observations).get(self._task.name)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import filecmp
-import os
 import re
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbgrader.apps.api import NbGraderAPI
-from traitlets.config.loader import PyFileConfigLoader
 
 from rlinfra.topics import find_topic
 
+from .course import course_config, data_path, notebook_path, with_staff_programs
 from .database import GradebookError, OnlyWriter, database_url
 from .lint import lint_topic
 from .public import check_data
@@ -27,35 +25,10 @@ class ReleaseError(RuntimeError):
     """A topic cannot be released, and why."""
 
 
-def data_path(root: Path, topic: str) -> Path:
-    """Return where a topic's check data lies in the repository."""
-    return root / "course" / "rlinfra" / "checks" / "data" / f"{topic}.json"
-
-
-def notebook_path(folder: Path, topic: str) -> Path:
-    """Return where a topic's notebook lies in `source/` or `release/`."""
-    return folder / topic / f"{topic}.ipynb"
-
-
-def course_config(root: Path, **directory: str) -> Any:
-    """Return the course's nbgrader configuration, with settings of `CourseDirectory` on top."""
-    config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
-    config.CourseDirectory.root = str(root)
-    config.CourseDirectory.update(directory)
-    return config
-
-
 def nbgrader_api(config: Any) -> NbGraderAPI:
     """Return nbgrader's programming interface for a configuration."""
     with_staff_programs()
     return NbGraderAPI(config=config)
-
-
-def with_staff_programs() -> None:
-    """Put the staff's programs on the PATH: creating a database runs alembic, which nbgrader looks for there."""
-    folder = str(Path(sys.executable).parent)
-    if folder not in os.environ.get("PATH", "").split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join((folder, os.environ.get("PATH", "")))
 
 
 def write_release(root: Path, topics: Iterable[str], db_url: str | None = None) -> None:

@@ -17,14 +17,14 @@ from rlinfra.topics import TOPICS
 
 from . import ledger
 from .database import GradebookError, reason
+from .entries import GRADED, UNGRADED
 from .gradebook import existing_gradebook
-from .ledger import GRADED, UNGRADED
 from .submissions import find_submissions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .ledger import Entry
+    from .entries import Entry
 
 NEEDS_MANUAL_GRADE, MISSING = "needs_manual_grade", "missing"
 

@@ -13,10 +13,8 @@ from hashlib import sha256
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from nbgrader.utils import parse_utc
-
+from .course import notebook_path
 from .hidden import seed_fingerprint
-from .release import notebook_path
 from .tasks.sources import COMMON, source_parts
 
 if TYPE_CHECKING:
@@ -39,6 +37,8 @@ class Submission:
         """Return the time in `timestamp.txt`, where nbgrader's exchange leaves it; None where there is none to read."""
         try:
             said = (self.folder / "timestamp.txt").read_text(encoding="utf-8").strip()
+            from nbgrader.utils import parse_utc  # noqa: PLC0415 - takes a second, and most have no such file
+
             time: datetime | None = parse_utc(said) if said else None
         except (OSError, ValueError, UnicodeError):
             return None

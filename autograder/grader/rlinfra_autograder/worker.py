@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 
+from .course import notebook_path
+from .entries import FAILED, GRADED, UNGRADED, Entry
 from .grade import METADATA_KEY, grade, probe_task
 from .intake import Refused, take_in
-from .ledger import FAILED, GRADED, UNGRADED, Entry
 from .observations import pack
-from .plugin import verified_runner
-from .release import notebook_path
+from .runners import verified_runner
 from .tasks import find_task, load_tasks
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from traitlets import Bool
 from rlinfra.topics import find_topic
 
 from .. import ledger
+from ..entries import GRADED, UNGRADED
 from ..feedback import SUMMARY_ID, UNCONFINED, points_text, what_to_know
 from ..grade import METADATA_KEY
 from ..sanitise import one_line
@@ -23,6 +24,8 @@ from ..verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from ..entries import Entry
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class WhatStands(Preprocessor):
         return nb, resources
 
 
-def _top(nb: Any, resources: Any, made: Mapping[str, Any], entry: ledger.Entry | None) -> Top:
+def _top(nb: Any, resources: Any, made: Mapping[str, Any], entry: Entry | None) -> Top:
     ours = resources["nbgrader"]
     rows = _rows(nb, {one["task"]: Verdict.from_data(one) for one in made.get("verdicts", ())})
     open_points = sum(
@@ -113,7 +116,7 @@ def _top(nb: Any, resources: Any, made: Mapping[str, Any], entry: ledger.Entry |
         late,
         tuple((title, lines) for title, lines in lists if lines),
         "" if confined else UNCONFINED,
-        refusal_of(entry, graded_at) if entry and entry.status != ledger.GRADED else None,
+        refusal_of(entry, graded_at) if entry and entry.status != GRADED else None,
     )
 
 
@@ -161,14 +164,14 @@ def _note(ours: Mapping[str, Any], verdict: Verdict | None) -> str:
     return what_to_know(verdict)
 
 
-def refusal_of(entry: ledger.Entry, graded_before: str = "") -> Refusal:
+def refusal_of(entry: Entry, graded_before: str = "") -> Refusal:
     """Return what a page says of a submission that was not graded; `graded_before`: the day of a grade that stands."""
     stands = (
         f"Below is the grade of the submission before this one, graded on {graded_before}. "
         "It counts as long as there is no newer one."
     )
     told = (stands,) if graded_before else ()
-    if entry.status == ledger.UNGRADED:
+    if entry.status == UNGRADED:
         meaning = (
             "The grader could not tell what your answers are, so it judged none of them. This is not a score of 0."
         )

@@ -6,12 +6,11 @@ import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from ..batch import Pool, Tally, keep_log
 from ..database import GradebookError
+from ..entries import FAILED, GRADED, UNGRADED, Entry
 from ..gradebook import existing_gradebook
-from ..ledger import FAILED, GRADED, UNGRADED, Entry
+from ..progress import run_pool
 from ..sanitise import one_line
 from .sources import Sources, stamp_of
 from .worker import Page, Place, Written, page_path, write_pages
@@ -82,25 +81,18 @@ def _pages(
 
 def _write(place: Place, todo: Sequence[Page], tally: Tally, workers: int, console: Console) -> None:
     """Write the pages and count each as it comes. An interrupt ends it; what is written stays."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     if not todo:
         return
+
+    def take(written: Written) -> bool:
+        tally.done.append(written.entry)
+        if written.log:
+            keep_log(place.root / LOG, written.entry, written.log)
+        return written.entry.status != FAILED
+
     pool = Pool(min(workers, len(todo)), work=write_pages, given_up=_given_up)
-    try:
-        with Progress(*columns, console=console, transient=True) as progress:
-            bar = progress.add_task("writing feedback", total=len(todo))
-
-            def take(written: Written) -> None:
-                tally.done.append(written.entry)
-                if written.log:
-                    keep_log(place.root / LOG, written.entry, written.log)
-                progress.update(bar, advance=1)
-
-            pool.run(place, todo, take)
-    except KeyboardInterrupt:
-        tally.interrupted = True
-    finally:
-        pool.close()
+    ended = run_pool(pool, place, todo, take, console=console, doing="writing feedback", not_done="failed")
+    tally.interrupted = not ended
 
 
 def _given_up(page: Page) -> Written:

@@ -15,12 +15,12 @@ from nbgrader.api import Assignment, BaseCell, Comment, Grade, SubmittedAssignme
 from sqlalchemy import select
 
 from .. import feedback
-from ..release import notebook_path
+from ..course import notebook_path
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from ..ledger import Entry
+    from ..entries import Entry
 
 _STAMP = re.compile(rb"<!-- made of ([0-9a-f]{64}) -->\s*\Z")
 _STAMP_BYTES = 100

@@ -16,9 +16,10 @@ from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import getgrades
 
-from ..gradebook import instead, write_whole
-from ..ledger import FAILED, GRADED, Entry
-from ..release import course_config, notebook_path
+from ..course import course_config, notebook_path
+from ..entries import FAILED, GRADED, Entry
+from ..gradebook import write_whole
+from ..shortcuts import instead
 from . import grades
 from .grades import Top, refusal_of, title_of
 from .sources import stamped

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from rlinfra.topics import find_topic
 
+from ..course import notebook_path
+from ..entries import FAILED, UNGRADED
 from ..feedback import points_text
 from ..grade import METADATA_KEY
 from ..hidden import hint_of
 from ..intake.outcome import SENTENCES
 from ..judge import CALL_FAULTS
-from ..ledger import FAILED, UNGRADED
-from ..release import notebook_path
 from ..standings import MISSING
 from ..tasks import FunctionTask, load_tasks
 

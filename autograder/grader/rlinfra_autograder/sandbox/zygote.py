@@ -39,7 +39,8 @@ class ZygoteDiedError(RunnerError):
 class ChildSettings:
     """How children are started: the interpreter, its limits, and what its environment and its disk hold besides.
 
-    `program` is the folder of the code that a child runs.
+    `program` is the folder of the code that a child runs. A zygote that is not `warm` starts at once and runs no
+    notebook: it is for the canary alone.
     """
 
     python: Path
@@ -48,6 +49,7 @@ class ChildSettings:
     environment: Mapping[str, str] = field(default_factory=dict)
     writable: tuple[Path, ...] = ()
     program: Path = CHILD
+    warm: bool = True
 
 
 class Zygote:
@@ -63,6 +65,7 @@ class Zygote:
         self._control, theirs = socket.socketpair()
         self._control.settimeout(START_SECONDS)
         command = [str(settings.python), "-s", "-P", str(settings.program), str(theirs.fileno()), str(self.folder)]
+        command += [] if settings.warm else ["cold"]
         try:
             process = subprocess.Popen(  # noqa: S603 - the command is ours
                 command,

@@ -7,6 +7,7 @@ by another parser, so what could load or draw there is looked for in the source 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -131,13 +132,23 @@ def markdown_with(source: Any, attachments: Mapping[str, Any]) -> str:
         return text
     if len(text) > _MOST_CHARACTERS or len(_MATHS.findall(text)) > _MOST_MATHS:
         return fenced(text)
-    try:
-        return _markdown(text, attachments)
-    except Exception:  # whatever a parser stumbles over is shown as it was typed
-        return fenced(text)
+    return _markdown(text, attachments) if attachments else _without_attachments(text)
+
+
+@lru_cache(maxsize=1024)
+def _without_attachments(source: str) -> str:
+    """Return what `_markdown` does; most cells of a class are those of the release, over and over."""
+    return _markdown(source, {})
 
 
 def _markdown(source: str, attachments: Mapping[str, Any]) -> str:
+    try:
+        return _rendered(source, attachments)
+    except Exception:  # whatever a parser stumbles over is shown as it was typed
+        return fenced(source)
+
+
+def _rendered(source: str, attachments: Mapping[str, Any]) -> str:
     page = _Careful(attachments)
     cleaned = clean_tags(MarkdownWithMath(renderer=page).render(source))
     if cleaned is None:

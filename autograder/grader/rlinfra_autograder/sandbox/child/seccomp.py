@@ -7,11 +7,13 @@ way back to privileges. What is refused stands in tables by purpose. The numbers
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import errno
 import os
 import platform
 import struct
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -193,8 +195,9 @@ class _Program:
             raise SeccompError(f"this kernel refuses a seccomp filter ({os.strerror(ctypes.get_errno())})")
 
 
-def install() -> None:
-    """Refuse this process, for good, what the tables name and all that reaches beyond itself."""
+@cache
+def common() -> _Program:
+    """Return the rules that are the same for every process: the zygote puts them together once for all children."""
     program = _Program(platform.machine())
     for calls in REFUSED.values():
         for call in calls.values():
@@ -202,14 +205,20 @@ def install() -> None:
     program.pretend_unless(PRETENDED["utimensat"], 2, 0)  # `Path.touch` makes a file only where no time can be set
     for call in PRETENDED.values():
         program.refuse(call, 0)
-    itself = os.getpid()
     program.refuse(_CLONE3, errno.ENOSYS)  # its flags are out of sight; the C library then uses clone
     program.allow_with(_CLONE, 0, _CLONE_THREAD)
-    program.allow_only(_KILL, 0, itself)
-    program.allow_only(_TGKILL, 0, itself)
-    program.allow_only(_PRLIMIT, 0, 0, itself)
     program.allow_only(_SOCKETPAIR, 1, _SOCK_STREAM, mask=_SOCK_TYPE)  # a datagram socket could send to any address
     program.allow_only(_PRCTL, 0, *_THREAD_NAMES, _NAMED_MEMORY)
     program.refuse_only(_FCNTL, 1, _SIGNAL_OWNERS, pretended=_LOCKS)
     program.refuse_only(_IOCTL, 1, _SIGNAL_OR_TYPE)
+    return program
+
+
+def install() -> None:
+    """Refuse this process, for good, what the tables name and all that reaches beyond itself."""
+    program = copy.deepcopy(common())
+    itself = os.getpid()
+    program.allow_only(_KILL, 0, itself)
+    program.allow_only(_TGKILL, 0, itself)
+    program.allow_only(_PRLIMIT, 0, 0, itself)
     program.install()

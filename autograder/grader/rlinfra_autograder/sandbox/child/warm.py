@@ -15,9 +15,11 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import seccomp
 from shell import Shell
 
 import rlinfra.given
+from rlinfra.checks.data import all_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +40,9 @@ def warm_up() -> Shell:
     """Return the shell that children find ready; afterwards this process holds all that they commonly need."""
     for module in pkgutil.iter_modules(rlinfra.given.__path__, "rlinfra.given."):
         importlib.import_module(module.name)
+    all_tasks()
+    with suppress(seccomp.SeccompError):  # the child that cannot be confined says so
+        seccomp.common()
     shell = Shell.make()
     with suppress(ImportError):
         _draw()

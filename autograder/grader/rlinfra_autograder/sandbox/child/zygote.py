@@ -29,7 +29,7 @@ _OURS = ("canary", "cells", "channel", "confinement", "interrupts", "seccomp", "
 _CHANNEL, _LONGEST_REQUEST, _MOST_DESCRIPTORS = 3, 1 << 16, 1 << 20
 
 
-def serve(control: socket.socket, shell: Shell) -> None:
+def serve(control: socket.socket, shell: Shell | None) -> None:
     """Fork and reap children as the grader asks, until it is gone."""
     control.sendall(json.dumps({"ready": True}).encode())
     while True:
@@ -61,7 +61,7 @@ def _reap(pid: int, patience: float) -> int:
         time.sleep(0.002)
 
 
-def _become_child(descriptor: int, environment: dict[str, str], shell: Shell) -> None:
+def _become_child(descriptor: int, environment: dict[str, str], shell: Shell | None) -> None:
     """Leave all of the zygote behind but its memory, put on the confinement, work, and end without exit handlers."""
     os.setsid()
     os.dup2(descriptor, _CHANNEL)
@@ -80,7 +80,7 @@ def _become_child(descriptor: int, environment: dict[str, str], shell: Shell) ->
         os._exit(1)
 
 
-def _work(channel: Channel, shell: Shell, interrupts: Interrupts) -> None:
+def _work(channel: Channel, shell: Shell | None, interrupts: Interrupts) -> None:
     order: dict[str, Any] = channel.receive()
     if order["confine"] is not None:
         try:
