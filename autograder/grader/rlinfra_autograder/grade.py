@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import nbformat
+from nbformat import NotebookNode
 
 from rlinfra.observe import Observation
 
@@ -23,6 +24,7 @@ from .feedback import SUMMARY_ID, points_text, summary_html, verdict_html
 from .hidden import seed_fingerprint
 from .judge import judge, request_of, second_request
 from .probes import NOT_REACHED, OBSERVED, Probed
+from .sandbox.attempt import CellRun
 from .sandbox.runner import Execution
 from .sanitise import clean_notebook, one_line
 from .tasks import load_tasks, topic_source
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
     from .intake import Repair
-    from .sandbox.attempt import CellRun
     from .sandbox.runner import Runner
     from .tasks.model import Task
 
@@ -194,13 +195,12 @@ def _known_by(cell: Any) -> str:
 
 def _with_outputs(notebook: Any, shown: Mapping[int, CellRun]) -> Any:
     """Return a copy of the notebook with the outputs of the shown run, and no others."""
-    copied = copy.deepcopy(notebook)
-    for place, cell in enumerate(copied.cells):
-        if cell.cell_type == "code":
-            run = shown.get(place)
-            cell.outputs = run.outputs if run else []
-            cell.execution_count = run.execution_count if run else None
-    return copied
+    cells = []
+    for place, cell in enumerate(notebook.cells):
+        run = shown.get(place) or CellRun()
+        ran = {"outputs": run.outputs, "execution_count": run.execution_count}
+        cells.append(NotebookNode({**cell, **ran}) if cell.cell_type == "code" else cell)
+    return NotebookNode({**notebook, "cells": cells})
 
 
 def _put_cards(graded: Any, verdicts: Mapping[int, Verdict]) -> None:
@@ -211,7 +211,8 @@ def _put_cards(graded: Any, verdicts: Mapping[int, Verdict]) -> None:
     for place, verdict in verdicts.items():
         cell = graded.cells[place]
         card = {"text/plain": points_text(verdict.earned), "text/html": verdict_html(verdict)}
-        cell.outputs = [nbformat.v4.new_output("execute_result", card, execution_count=cell.execution_count)]
+        result = {"output_type": "execute_result", "metadata": {}, "data": card}
+        cell.outputs = [nbformat.from_dict({**result, "execution_count": cell.execution_count})]
 
 
 def _sha256(text: str) -> str:

@@ -141,8 +141,12 @@ class Shell(InteractiveShell):
             loop.run_until_complete(self._run_inside(source, place))
         self.flush_streams()
 
+    def should_run_async(self, raw_cell: str, **known: Any) -> bool:
+        """Return whether a cell awaits at its top level; IPython compiles each one to find out."""
+        return ("await" in raw_cell or "async" in raw_cell) and bool(super().should_run_async(raw_cell, **known))
+
     def _awaits(self, source: str) -> bool:
-        """Return whether the cell awaits at its top level."""
+        """Return whether the cell awaits at its top level; False for what cannot be transformed."""
         if "await" not in source and "async" not in source:
             return False
         try:
