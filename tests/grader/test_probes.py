@@ -110,19 +110,19 @@ def test_the_description_of_an_object_is_not_the_students():
 # --- what is asked for --------------------------------------------------------------------------------------------
 
 
-def test_a_request_for_calls_asks_for_one_call_a_message():
+def test_a_request_for_calls_asks_for_each_call_in_one_message():
     request = Request("f", calls=(Call((1, 2)), Call((), {"x": float("nan")})))
     assert len(request) == 2
-    assert [request.message(place) for place in range(2)] == [
+    assert request.message(range(2))["asked"] == [
         {"call": {"args": [1, 2], "kwargs": {}}},
         {"call": {"args": [], "kwargs": {"x": {"$float": "nan"}}}},
     ]
 
 
-def test_a_request_for_variables_reads_one_a_message():
+def test_a_request_for_variables_reads_each_in_one_message():
     request = Request("answer", read=("answer", "STUDENT"))
     assert len(request) == 2
-    assert [request.message(place) for place in range(2)] == [{"read": "answer"}, {"read": "STUDENT"}]
+    assert request.message(range(2)) == {"asked": [{"read": "answer"}, {"read": "STUDENT"}]}
 
 
 @pytest.mark.parametrize(

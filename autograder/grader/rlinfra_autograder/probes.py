@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rlinfra.observe import Call, Observation, Raised
 from rlinfra.wire import MAX_DEPTH, MAX_INTEGER_BITS, Other, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MISSING, NOT_CALLABLE, NOT_REACHED, OBSERVED = "missing", "not callable", "not reached", "observed"
 
@@ -26,8 +29,11 @@ class Request:
     def __len__(self) -> int:
         return len(self.calls) + len(self.read)
 
-    def message(self, place: int) -> dict[str, object]:
-        """Return what to send to the child for the observation at that place."""
+    def message(self, places: Iterable[int]) -> dict[str, object]:
+        """Return what to send to the child for the observations at these places, one after the other."""
+        return {"asked": [self._asked(place) for place in places]}
+
+    def _asked(self, place: int) -> dict[str, object]:
         if place < len(self.read):
             return {"read": self.read[place]}
         return {"call": self.calls[place - len(self.read)].to_data()}

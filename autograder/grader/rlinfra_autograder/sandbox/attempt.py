@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -114,6 +115,7 @@ class Attempt:
         self._budget = budget
         self._place: int | None = None
         self._asked: int | None = None
+        self._ahead: deque[int] = deque()  # asked as well, to come after it
         self._interrupted = False
         self._outcomes: dict[int, list[Outcome]] = {}
         self._status: dict[int, str] = {}
@@ -200,9 +202,12 @@ class Attempt:
                 return self._asked is not None
             case {"observed": observed} if self._asked is not None:
                 self._note_outcome(observed)
+                if "stopped" in message:
+                    self._ahead.clear()
                 self._ask_next(child)
             case {"status": str(status)} if self._asked is not None:
                 self._note_status(status)
+                self._ahead.clear()
                 self._ask_next(child)
             case _:
                 return False
@@ -219,7 +224,13 @@ class Attempt:
             self._outcomes[self._place] = []
 
     def _ask_next(self, child: ChildProcess) -> None:
-        """Ask for the next observation that is not to be skipped, or say that it is enough."""
+        """Ask for the next observations, up to one that is to be skipped, or say that it is enough.
+
+        They are asked for in one message and answered one by one: most of a check's time would else go into waiting.
+        """
+        if self._ahead:
+            self._asked, self._interrupted = self._ahead.popleft(), False
+            return
         self._asked = None
         assert self._place is not None
         if self._probing is None or self._place in self._status:
@@ -234,8 +245,11 @@ class Attempt:
         if len(outcomes) == len(self._probing) or faults >= self._limits.faults_per_check:
             child.send({"enough": True})
             return
-        self._asked, self._interrupted = len(outcomes), False
-        child.send(self._probing.message(self._asked))
+        first, total = len(outcomes), len(self._probing)
+        places = range(first, min([total, *(place for place in skipped if place > first)]))
+        child.send(self._probing.message(places))
+        self._ahead.extend(places)
+        self._asked, self._interrupted = self._ahead.popleft(), False
 
     def _note_outcome(self, observed: object) -> None:
         assert self._place is not None

@@ -36,7 +36,7 @@ def run_cells(order: dict[str, Any], shell: Shell, channel: Channel, interrupts:
 
 
 class _Probe:
-    """Stands in the place of `check`: tells the parent its name, then does what it asks, one thing a message."""
+    """Stands in the place of `check`: tells the parent its name, then does what it asks, and answers one by one."""
 
     def __init__(self, channel: Channel, interrupts: Interrupts) -> None:
         self._channel = channel
@@ -45,32 +45,35 @@ class _Probe:
     def __call__(self, name: str, namespace: Any) -> None:
         with self._interrupts.heard(False):
             self._channel.send(probe=str(name)[:200])
-            while not (asked := self._channel.receive()).get("enough"):
-                if "read" in asked:
-                    self._read(asked["read"], namespace)
-                elif name not in namespace:
-                    self._channel.send(status="missing")
-                elif not callable(namespace[name]):
-                    self._channel.send(status="not callable")
-                else:
-                    self._observed(self._observation(name, namespace, asked["call"]))
+            while not (message := self._channel.receive()).get("enough"):
+                for asked in message["asked"]:
+                    if not self._answer(name, namespace, asked):
+                        break  # the parent asks for the rest again, or for none of it
 
-    def _read(self, name: str, namespace: Any) -> None:
-        if name in namespace:
-            self._observed({"value": encode(namespace[name])})
-        else:
+    def _answer(self, name: str, namespace: Any, asked: dict[str, Any]) -> bool:
+        """Answer one thing that was asked; return whether to go on with the next."""
+        if asked.get("read", name) not in namespace:
             self._channel.send(status="missing")
+        elif "read" in asked:
+            return self._observed({"value": encode(namespace[asked["read"]])})
+        elif not callable(namespace[name]):
+            self._channel.send(status="not callable")
+        else:
+            return self._call(name, namespace, Call.from_data(asked["call"]))
+        return False
 
-    def _observation(self, name: str, namespace: Any, data: Any) -> Any:
-        call = Call.from_data(data)
+    def _call(self, name: str, namespace: Any, call: Call) -> bool:
         try:
             with self._interrupts.heard():
-                return observe(call.function(name, namespace), call).to_data()
+                observation = observe(call.function(name, namespace), call)
         except KeyboardInterrupt:  # the parent's way to say that the time is over
-            return Observation(raised=Raised("KeyboardInterrupt")).to_data()
+            self._channel.send(observed=Observation(raised=Raised("KeyboardInterrupt")).to_data(), stopped=True)
+            return False
+        return self._observed(observation.to_data())
 
-    def _observed(self, observation: Any) -> None:
+    def _observed(self, observation: Any) -> bool:
         try:
             self._channel.send(observed=observation)
         except ValueError as error:
             self._channel.send(observed={"value": {"$other": f"a value that is too large: {error}"}})
+        return True
