@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .classes import TOPIC, Measured, grade_by_stock, grade_here, hand_in, our_course, stock_course
 
-ROUNDS, ROUND = 5, 40
+ROUNDS, ROUND = 3, 100
 SIZES = (200, 1_000, 2_000)
 LOOPERS = 20
 LEAST_RATIO, MOST_GROWTH = 10.0, 0.15

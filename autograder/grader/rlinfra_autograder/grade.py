@@ -11,6 +11,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -239,12 +240,13 @@ def _provenance(
         "limits": runner.limits.to_data(),
         "confined": runner.confined,
         "student_environment": dict(environment),
-        "grader": grader_versions(),
+        "grader": dict(grader_versions()),
         "graded_at": now(),
     }
 
 
-def grader_versions() -> dict[str, str]:
+@cache
+def grader_versions() -> Mapping[str, str]:
     """Return the versions of what grades."""
     return {name: version(name) for name in ("rlinfra-autograder", "rlinfra-reference", "nbgrader")}
 
