@@ -16,7 +16,7 @@ from rlinfra_autograder.judge import judge
 from rlinfra_autograder.observations import LARGEST_BYTES, inputs_hash, merged, pack, unpack
 from rlinfra_autograder.probes import MISSING, OBSERVED, Fault, Probed
 from rlinfra_autograder.regraderun import RegradeError, run_regrade
-from rlinfra_autograder.submissions import Fingerprint
+from rlinfra_autograder.submissions import Fingerprint, task_parts
 from rlinfra_autograder.tasks import find_task
 from rlinfra_autograder.tasks.sources import COMMON, source_parts, split
 from tests.e2e.test_batch import rows
@@ -159,6 +159,16 @@ def test_without_the_submissions_what_is_recorded_will_do(tree):
     sql(tree, "delete from rlinfra_observations where student = 'ada'")
     report = run_regrade(tree, TASK, wide())
     assert report.left == {"ada": f"it would have to be run, and is not in {tree / 'submitted'}"}
+
+
+def test_what_else_has_changed_since_is_said_since_the_next_batch_would_grade_everybody_anew(tree):
+    assert run_regrade(tree, TASK, wide()).other_tasks == set()
+    part = task_parts(tree, TOPIC)["peak_memory"]
+    sql(tree, f"update rlinfra_submission set fingerprint = replace(fingerprint, '{part}', 'another')")
+    console = wide()
+    assert run_regrade(tree, TASK, console).other_tasks == {"peak_memory"}
+    said = "Changed since as well: peak_memory. Regrade these too, or the next batch grades memory anew."
+    assert said in console.export_text()
 
 
 def test_what_an_assistant_gave_by_hand_is_said_and_stays(tree):

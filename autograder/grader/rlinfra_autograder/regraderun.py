@@ -53,11 +53,12 @@ class RegradeError(RuntimeError):
 
 @dataclass
 class Report:
-    """What a regrade came to: those judged again, and by student why others were not."""
+    """What a regrade came to: those judged again, by student why others were not, and what else has changed since."""
 
     regraded: list[Regraded] = field(default_factory=list)
     ungraded: dict[str, str] = field(default_factory=dict)
     left: dict[str, str] = field(default_factory=dict)
+    other_tasks: set[str] = field(default_factory=set)
     written: int = 0
     interrupted: bool = False
 
@@ -115,7 +116,8 @@ class _Regrade:
         self.report = Report()
         self._settings, self._gradebook, self._folder, self._students = settings, gradebook, submissions, students
         self._topic, self._task = topic, task
-        self._part = task_parts(settings.root, topic)[task.name]
+        self._parts = task_parts(settings.root, topic)
+        self._part = self._parts[task.name]
         self._inputs = inputs_hash(task, settings.seed)
         self._environment: Mapping[str, Any] = {}
 
@@ -123,6 +125,10 @@ class _Regrade:
         """Judge the task of everyone who was graded: from what was recorded where it will do, else from a run."""
         to_run: dict[str, GradeBefore] = {}
         for standing in self._standings():
+            made = standing.fingerprint()
+            before = made.tasks if made else {}
+            changed = {task for task, part in before.items() if self._parts.get(task) != part}
+            self.report.other_tasks |= changed - {self._task.name}
             packed = self._gradebook.observations(standing.student, self._topic) if standing.entry else b""
             recorded = unpack(packed).get(self._task.name)
             if recorded is not None and recorded.inputs == self._inputs:
@@ -279,6 +285,9 @@ def _show(report: Report, topic: str, task: Task, console: Console, *, applied: 
     ]
     lines += [f"{one_line(student)}: not judged again: {why}" for student, why in sorted(report.left.items())]
     lines += [f"{one_line(student)}: {why}" for student, why in sorted(report.ungraded.items())]
+    if report.other_tasks:
+        others = ", ".join(sorted(report.other_tasks))
+        lines.append(f"Changed since as well: {others}. Regrade these too, or the next batch grades {topic} anew.")
     if report.left:
         lines.append(f"What was not judged again, this grades anew: rlinfra-grade batch {topic}")
     if report.interrupted:
