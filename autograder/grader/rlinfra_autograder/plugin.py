@@ -17,11 +17,13 @@ from traitlets import Bool, Unicode
 import rlinfra_autograder
 import rlinfra_reference
 
+from .best_known import FOLDER as BEST_KNOWN
 from .grade import grade
 from .hidden import SEED_FILE, course_seed
 from .sandbox.runner import ZygoteRunner
 from .sandbox.zygote import ChildSettings
 
+_SECRET = ("autograder", "source", "submitted", "gradebook.db")
 UNSAFE = "RLINFRA_UNSAFE_NO_SANDBOX"
 STUDENT_PYTHON = Path(".venv-student/bin/python")
 
@@ -49,6 +51,7 @@ class GradeNotebook(NbGraderPreprocessor):
             runner=runner,
             seed=course_seed(root),
             environment=environment,
+            root=root,
         )
         for fault in graded.faults:
             self.log.info("%s of %s: %s", ours["student"], ours["assignment"], fault)
@@ -68,7 +71,7 @@ def verified_runner(root: Path, python: Path, confined: bool) -> tuple[ZygoteRun
         key = root, python, confined
         if key not in _RUNNERS:
             packages = [Path(module.__file__ or "").parent for module in (rlinfra_autograder, rlinfra_reference)]
-            course = [root / name for name in ("autograder", "source", "submitted", SEED_FILE, "gradebook.db")]
+            course = [root / name for name in (*_SECRET, SEED_FILE, BEST_KNOWN)]
             runner = ZygoteRunner(ChildSettings(python, confined=confined), (*packages, *course))
             _RUNNERS[key] = runner, runner.verify()
         return _RUNNERS[key]

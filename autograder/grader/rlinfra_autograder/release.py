@@ -15,9 +15,12 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from rlinfra.topics import find_topic
 
+from .best_known import hidden_marks
 from .database import GradebookError, OnlyWriter, database_url
+from .hidden import course_seed
 from .lint import lint_topic
 from .public import check_data
+from .tasks import ChoiceTask, load_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +62,7 @@ def with_staff_programs() -> None:
 
 
 def write_release(root: Path, topics: Iterable[str], db_url: str | None = None) -> None:
-    """Write the check data and the release of each topic, and enter it in nbgrader's database.
+    """Write the check data and the release of each topic, enter it in nbgrader's database, search the best choices.
 
     Raises `ReleaseError` where a source does not pass the lint, or nbgrader refuses it, or the database cannot be had.
     """
@@ -74,6 +77,9 @@ def write_release(root: Path, topics: Iterable[str], db_url: str | None = None) 
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(check_data(topic), encoding="utf-8")
         _generate(api, topic)
+        for task in load_tasks(topic):
+            if isinstance(task, ChoiceTask):
+                hidden_marks(task, course_seed(root), root)
 
 
 def _reachable(url: str) -> str:
