@@ -23,8 +23,8 @@ def lag_bound_unread(workload):
     }
 
 
-def longest_queue_whatever_the_ess(workload):
-    """Your run holds the bound on lag and not the one on ESS. What happens to the weights while a rollout waits?"""
+def oldest_rollouts_whatever_the_ess(workload):
+    """Your run holds the bound on lag and not the one on ESS. What does each version of lag do to the weights?"""
     if workload["largest_lag"] == 0:
         mode = "sequential"
     else:

@@ -44,7 +44,7 @@ def _fast_drift(draws: Draws) -> dict[str, Any]:
         workers=draws.integer(8, 14),
         train_overhead_seconds=0.4,
         publish_seconds=1.0,
-        lag_sigma=draws.uniform(0.5, 0.6),
+        lag_sigma=draws.uniform(0.56, 0.64),
         largest_lag=4,
         smallest_ess=0.7,
     )
@@ -143,7 +143,7 @@ TUNE = ChoiceTask(
     ),
     mistakes=(
         ChoiceMistake(tuning_attempts.lag_bound_unread, _too_old),
-        ChoiceMistake(tuning_attempts.longest_queue_whatever_the_ess, _too_far_off),
+        ChoiceMistake(tuning_attempts.oldest_rollouts_whatever_the_ess, _too_far_off),
         ChoiceMistake(tuning_attempts.always_by_turns, _goes_by_turns),
         ChoiceMistake(tuning_attempts.only_fresh_rollouts, _discards_all_lag),
         ChoiceMistake(tuning_attempts.publishes_after_each_update, _link_is_busy),
