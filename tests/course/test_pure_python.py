@@ -19,11 +19,13 @@ from types import CodeType, FunctionType, ModuleType
 import pytest
 
 import rlinfra
+from rlinfra.given.lab_tune import DEFAULT_CHOICE, WORKLOADS, require_choice
 from rlinfra.observe import Call
 from rlinfra.wire import decode, encode
 from rlinfra_autograder.hidden import HiddenSet
 from rlinfra_autograder.tasks import FunctionTask, all_tasks
 from rlinfra_reference import kv_cache as reference
+from rlinfra_reference import lab_tune as tuning
 
 # --- pure Python -------------------------------------------------------------------------------------------------
 
@@ -207,6 +209,25 @@ def leaks(modules):
     )
 
 
+def choosers(modules):
+    """Return the path of everything in the modules that makes a choice of its own for a workload of `tune`."""
+    return sorted(
+        path
+        for path, function in callables_in(modules)
+        if any(makes_a_choice(partial(way, function, Call((dict(WORKLOADS["slow link"]),)))) for way in WAYS_TO_CALL)
+    )
+
+
+def makes_a_choice(call):
+    signal.setitimer(signal.ITIMER_REAL, SECONDS_A_CALL, SECONDS_A_CALL)
+    try:
+        return require_choice(decode(encode(call()))) != DEFAULT_CHOICE
+    except BaseException:
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 @pytest.fixture
 def scan(monkeypatch):
     """The leak scan, with bounds: what calls everything with any arguments calls something that takes for ever."""
@@ -227,6 +248,17 @@ def scan(monkeypatch):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the clock may ring in a callback
 def test_no_function_of_the_student_package_is_an_answer(scan):
     assert scan(modules_of(rlinfra)) == []
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("scan")
+def test_no_function_of_the_student_package_tunes_the_loop():
+    assert choosers(modules_of(rlinfra)) == []
+
+
+@pytest.mark.usefixtures("scan")
+def test_a_copy_of_the_reference_that_tunes_is_found(plant):
+    assert choosers([plant(inspect.getsource(tuning))]) == ["rlinfra.planted.tune"]
 
 
 def test_the_scan_sees_what_is_private_nested_and_wrapped():

@@ -7,11 +7,12 @@ from rlinfra.variants import variant
 from rlinfra_autograder.hidden import hidden_set
 from rlinfra_autograder.judge import judge
 from rlinfra_autograder.probes import OBSERVED, Probed, parse_observation
-from rlinfra_autograder.tasks import FunctionTask, SortingTask, VariantTask, all_tasks
+from rlinfra_autograder.tasks import ChoiceTask, FunctionTask, SortingTask, VariantTask, all_tasks
 
 SEED = "tests"
 FUNCTIONS = [task for task in all_tasks().values() if isinstance(task, FunctionTask)]
 VARIANTS = [task for task in all_tasks().values() if isinstance(task, VariantTask)]
+CHOICES = [task for task in all_tasks().values() if isinstance(task, ChoiceTask)]
 SORTINGS = [task for task in all_tasks().values() if isinstance(task, SortingTask)]
 
 

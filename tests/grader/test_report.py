@@ -19,7 +19,7 @@ from rlinfra_autograder.entries import FAILED, GRADED, UNGRADED, Entry
 from rlinfra_autograder.grade import METADATA_KEY, grade
 from rlinfra_autograder.gradebook import GradebookWriter
 from rlinfra_autograder.intake.outcome import SENTENCES, Repair
-from rlinfra_autograder.judge import CALL_FAULTS
+from rlinfra_autograder.probes import CALL_FAULTS
 from rlinfra_autograder.release import write_release
 from rlinfra_autograder.report.chart import histogram
 from rlinfra_autograder.report.figures import figures_of, median_sentence

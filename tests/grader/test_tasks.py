@@ -5,7 +5,7 @@ import keyword
 import pytest
 
 from rlinfra.topics import TOPICS
-from rlinfra_autograder.tasks import FunctionTask, VariantTask, all_tasks, load_tasks, topic_source
+from rlinfra_autograder.tasks import ChoiceTask, FunctionTask, VariantTask, all_tasks, load_tasks, topic_source
 
 from .seen import FUNCTIONS, SORTINGS, by_name
 
@@ -48,7 +48,7 @@ def test_the_source_of_a_topic_holds_all_that_a_grade_depends_on(topic):
     source = topic_source(topic)
     for task in load_tasks(topic):
         assert task.name in source
-        if isinstance(task, FunctionTask):
+        if isinstance(task, FunctionTask | ChoiceTask):
             for function in (task.reference, *task.misconceptions, *task.correct):
                 assert f"def {function.__name__}(" in source
 

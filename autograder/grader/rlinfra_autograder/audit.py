@@ -11,19 +11,23 @@ import signal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rlinfra.checks.choices import way_to_goal
 from rlinfra.observe import Call, Observation, Raised, observe
 from rlinfra.wire import encode
 
+from .best_known import hidden_marks, public_marks, rate_of
+from .choices import choice_request, simulate_here, with_figures
 from .hidden import HiddenSet, expected_value, hint_of, is_right
 from .judge import judge, judge_function
 from .mutants import mutants_of
 from .probes import OBSERVED, Probed
-from .tasks.model import FunctionTask, SortingTask
+from .tasks.model import ChoiceTask, FunctionTask, SortingTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .tasks import Task
+    from .verdicts import Verdict
 
 SEEDS = 20
 MUTANTS_KILLED = 0.95
@@ -62,6 +66,8 @@ def audit_task(task: Task, seeds: int = SEEDS) -> TaskAudit:
         _audit_free_points(sets, report)
     elif isinstance(task, SortingTask):
         _audit_sorting(task, report)
+    elif isinstance(task, ChoiceTask):
+        _audit_choices(task, [f"audit-{number}" for number in range(seeds)], report)
     return report
 
 
@@ -184,6 +190,65 @@ def _audit_free_points(sets: list[HiddenSet], report: TaskAudit) -> None:
         report.free_points = max(report.free_points, best)
     if report.free_points:
         report.faults.append(f"a constant or an always-raising function earns {report.free_points:g} points")
+
+
+def attempted(task: ChoiceTask, attempt: Callable[..., object], seed: str) -> Probed:
+    """Return what is observed of an attempt of ours at a task on choices, all of it in this process."""
+    observed = tuple(observe(attempt, call) for call in choice_request(task, seed).calls)
+    return with_figures(task, Probed(OBSERVED, observed), seed, hidden_marks(task, seed, None), simulate_here(task))
+
+
+def _audit_choices(task: ChoiceTask, seeds: list[str], report: TaskAudit) -> None:
+    """Find who gets full marks, who his own hint, and what the default earns, or a function that only raises.
+
+    A constant that happens to do in some workloads is an honest choice for these: it must not do in all.
+    """
+
+    def verdicts(attempt: Callable[..., object], seeds: list[str] = seeds) -> list[Verdict]:
+        return [judge(task, attempted(task, attempt, seed), seed=seed, student_id="x") for seed in seeds]
+
+    report.misconceptions, report.variants = len(task.misconceptions), len(task.correct)
+    for misconception in task.misconceptions:
+        name, found = misconception.__name__, verdicts(misconception)
+        report.told_by_hidden += all(one.earned < task.points for one in found)
+        report.told_by_examples += bool(_short_in_examples(task, misconception))
+        if full := sum(one.earned == task.points for one in found):
+            report.faults.append(f"misconception {name} gets full marks under {full} of {len(seeds)} seeds")
+        if other := sum(one.hint != hint_of(misconception) for one in found):
+            report.faults.append(f"misconception {name} gets another hint under {other} of {len(seeds)} seeds")
+    for variant in (task.reference, *task.correct):
+        short = sum(one.earned != task.points for one in verdicts(variant))
+        examples = _short_in_examples(task, variant)
+        if short or examples:
+            where = "".join(f", and in the example {name}" for name in examples)
+            report.faults.append(f"{variant.__name__} loses points under {short} of {len(seeds)} seeds{where}")
+        elif variant is not task.reference:
+            report.variants_full += 1
+    for attempt in (_raising, *map(_returning, (*_USUAL_CONSTANTS, dict(task.default)))):
+        report.free_points = max(report.free_points, *(one.earned for one in verdicts(attempt)))
+    if report.free_points:
+        report.faults.append(f"the default or an always-raising function earns {report.free_points:g} points")
+    for seed in seeds:
+        constants = [_returning(task.reference(workload)) for workload in task.hidden_workloads(seed)]
+        if any(verdicts(constant, [seed])[0].earned == task.points for constant in constants):
+            report.faults.append(f"one choice gets full marks in all workloads of the seed {seed}")
+
+
+def _returning(value: object) -> Callable[[object], object]:
+    return lambda _: value
+
+
+def _raising(_: object) -> object:
+    raise ValueError("workload")
+
+
+def _short_in_examples(task: ChoiceTask, attempt: Callable[..., Any]) -> list[str]:
+    """Return the public workloads in which an attempt of ours does not come to the goal."""
+    ways = {
+        name: way_to_goal(rate_of(task, workload, attempt(dict(workload))), marks.default, marks.best)
+        for (name, workload), marks in zip(task.examples.items(), public_marks(task), strict=True)
+    }
+    return [name for name, way in ways.items() if way < 1]
 
 
 def _audit_sorting(task: SortingTask, report: TaskAudit) -> None:

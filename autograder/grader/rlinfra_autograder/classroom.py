@@ -19,7 +19,7 @@ from rlinfra.variants import variant
 
 from .hidden import hint_of
 from .tasks import load_tasks
-from .tasks.model import FunctionTask, SortingTask, Task, VariantTask
+from .tasks.model import ChoiceTask, FunctionTask, SortingTask, Task, VariantTask
 
 Solve = Callable[[Task, str], str | None]
 Edit = Callable[[Any], None]
@@ -82,7 +82,7 @@ def solve_in_style(style: int) -> Solve:
 
     def solve(task: Task, stated_id: str) -> str | None:
         match task:
-            case FunctionTask():
+            case FunctionTask() | ChoiceTask():
                 return attempt_source(task.correct[style % len(task.correct)], task)
             case VariantTask():
                 return f"{task.name} = {dict(task.answer(variant(task.topic, stated_id).numbers))!r}"
@@ -96,8 +96,8 @@ def _blank(_task: Task, _stated_id: str) -> str | None:
     return None
 
 
-def _functions(topic: str) -> list[FunctionTask]:
-    return [task for task in load_tasks(topic) if isinstance(task, FunctionTask)]
+def _functions(topic: str) -> list[FunctionTask | ChoiceTask]:
+    return [task for task in load_tasks(topic) if isinstance(task, FunctionTask | ChoiceTask)]
 
 
 def _topic_of(task: Task) -> str:
@@ -122,7 +122,7 @@ def _with(*specials: str) -> Solve:
 
     def solve(task: Task, stated_id: str) -> str | None:
         functions = _functions(_topic_of(task))
-        place = functions.index(task) if isinstance(task, FunctionTask) else len(specials)
+        place = functions.index(task) if isinstance(task, FunctionTask | ChoiceTask) else len(specials)
         return (
             specials[place].replace("NAME", task.name) if place < len(specials) else solve_in_style(0)(task, stated_id)
         )

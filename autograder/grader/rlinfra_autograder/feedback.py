@@ -70,7 +70,7 @@ def what_to_know(verdict: Verdict) -> str:
     """Return the one thing that helps most: the hint, else the remark, else the first criterion that is not met."""
     unmet = [criterion for criterion in verdict.criteria if not criterion.met]
     why = f" ({unmet[0].note})" if unmet and unmet[0].note else ""
-    first = f"Not met: {unmet[0].title}{why}." if unmet else ""
+    first = f"{'In part' if unmet[0].earned else 'Not met'}: {unmet[0].title}{why}." if unmet else ""
     return verdict.hint or verdict.remark or first
 
 
@@ -83,10 +83,11 @@ def verdict_text(verdict: Verdict) -> str:
 
 
 def _parts(criterion: CriterionVerdict) -> tuple[str, str, str, str]:
-    state = "✓ met" if criterion.met else "✗ not met"
-    count = f"{criterion.right} of {criterion.total} right" if criterion.total else "nothing to judge"
+    state = "✓ met" if criterion.met else "◐ in part" if criterion.earned else "✗ not met"
+    cases = f"{criterion.right} of {criterion.total} right" if criterion.total else ""
+    said = ": ".join(text for text in (cases, criterion.note) if text) or "nothing to judge"
     points = f"{points_text(criterion.earned)} of {points_text(criterion.points)}"
-    return state, criterion.title, points, count + (f": {criterion.note}" if criterion.note else "")
+    return state, criterion.title, points, said
 
 
 def _row(criterion: CriterionVerdict) -> str:

@@ -1,7 +1,8 @@
 """One submission in, one graded notebook and its verdicts out.
 
 The notebook is run twice: the shown run, whose outputs people see and in which no hidden input exists, and the judged
-run, in which each check observes the hidden inputs at its place and every output is dropped.
+run, in which each check observes the hidden inputs at its place and every output is dropped. Choices that were observed
+are then simulated in a child without a line of the notebook in it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from nbformat import NotebookNode
 
 from rlinfra.observe import Observation
 
+from .best_known import hidden_marks
+from .choices import simulator, with_figures
 from .feedback import SUMMARY_ID, points_text, summary_html, verdict_html
 from .hidden import seed_fingerprint
 from .judge import judge, request_of, second_request
@@ -29,10 +32,12 @@ from .sandbox.attempt import CellRun
 from .sandbox.runner import Execution
 from .sanitise import clean_notebook, one_line
 from .tasks import load_tasks, topic_source
+from .tasks.model import ChoiceTask
 from .verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
+    from pathlib import Path
 
     from .intake import Repair
     from .sandbox.runner import Runner
@@ -68,15 +73,17 @@ def grade(
     seed: str,
     environment: Mapping[str, str],
     repairs: Sequence[Repair] = (),
+    root: Path | None = None,
 ) -> Graded:
     """Return the graded submission of one student to one topic.
 
     `environment` holds the versions in the student's environment, as `Runner.verify` returned them; `repairs` what
-    intake repaired, which the page then says. Raises `RunnerError` where the grader itself cannot run notebooks.
+    intake repaired, which the page then says. In the course root `root` the best choices known are kept; without, they
+    are searched once a process. Raises `RunnerError` where the grader itself cannot run notebooks.
     """
     tasks = {task.name: task for task in load_tasks(topic)}
     places = _places(notebook, tasks)
-    runs = _run(notebook, tasks, places, runner, seed)
+    runs = _run(notebook, tasks, places, runner=runner, seed=seed, root=root)
     verdicts = tuple(judge(task, runs.probed[name], seed=seed, student_id=student_id) for name, task in tasks.items())
     faults = tuple(f"{_known_by(notebook.cells[place])}: {why}" for place, why in runs.faults.items())
     graded = clean_notebook(_with_outputs(notebook, runs.shown))
@@ -93,11 +100,12 @@ def grade(
     return Graded(graded, verdicts, faults, runs.probed)
 
 
-def probe_task(notebook: Any, task: Task, *, runner: Runner, seed: str) -> Probed:
+def probe_task(notebook: Any, task: Task, *, runner: Runner, seed: str, root: Path | None = None) -> Probed:
     """Return what a submission does with one task's hidden inputs: the judged run, with that one request in it."""
     tasks = {task.name: task}
     cells = [(place, cell.source) for place, cell in enumerate(notebook.cells) if _runs(cell)]
-    return _judged(cells, tasks, _places(notebook, tasks), runner, seed)[0][task.name]
+    probed, _, _ = _judged(cells, tasks, _places(notebook, tasks), runner, seed)
+    return _simulated(tasks, probed, runner, seed, root)[task.name]
 
 
 def with_verdict(graded: Any, verdict: Verdict, details: Mapping[str, Any], *, confined: bool) -> Any:
@@ -128,8 +136,16 @@ class _Runs:
     faults: Mapping[int, str]
 
 
-def _run(notebook: Any, tasks: Mapping[str, Task], places: Mapping[str, int], runner: Runner, seed: str) -> _Runs:
-    """Run the notebook: shown, then judged, then once more what a drill asks of a second process.
+def _run(
+    notebook: Any,
+    tasks: Mapping[str, Task],
+    places: Mapping[str, int],
+    *,
+    runner: Runner,
+    seed: str,
+    root: Path | None,
+) -> _Runs:
+    """Run the notebook: shown, then judged, then once more what a drill asks of a second process; simulate choices.
 
     The shown run is over before any hidden input exists, so there is nothing that it could overhear.
     """
@@ -138,7 +154,7 @@ def _run(notebook: Any, tasks: Mapping[str, Task], places: Mapping[str, int], ru
     probed, judged, drilled = _judged(cells, tasks, places, runner, seed)
     ends = [*drilled.cells.items(), *judged.cells.items(), *shown.cells.items()]
     faults = {place: run.fault for place, run in sorted(ends, key=itemgetter(0)) if run.fault}
-    return _Runs(shown.cells, probed, faults)
+    return _Runs(shown.cells, _simulated(tasks, probed, runner, seed, root), faults)
 
 
 def _judged(
@@ -152,6 +168,18 @@ def _judged(
     joined = {name: _joined(judged.probed[name], second) for name, second in drilled.probed.items()}
     nothing = dict.fromkeys(tasks, Probed(NOT_REACHED))
     return {**nothing, **judged.probed, **joined}, judged, drilled
+
+
+def _simulated(
+    tasks: Mapping[str, Task], probed: Mapping[str, Probed], runner: Runner, seed: str, root: Path | None
+) -> dict[str, Probed]:
+    """Return what was observed, with what each choice comes to."""
+    choosing = {name: task for name, task in tasks.items() if isinstance(task, ChoiceTask)}
+    figures = {
+        name: with_figures(task, probed[name], seed, hidden_marks(task, seed, root), simulator(task, runner))
+        for name, task in choosing.items()
+    }
+    return {**probed, **figures}
 
 
 def _joined(first: Probed, second: Probed) -> Probed:

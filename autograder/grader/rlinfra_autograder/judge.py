@@ -13,9 +13,20 @@ from rlinfra.observe import Observation
 from rlinfra.variants import normalised_id, variant
 from rlinfra.wire import decode, encode
 
+from .choices import choice_request, judge_choices
 from .hidden import HiddenSet, hidden_set, same_outcome
-from .probes import MISSING, NOT_CALLABLE, NOT_REACHED, OBSERVED, Fault, Outcome, Probed, Request
-from .tasks.model import FunctionTask, SortingTask, Task, VariantTask
+from .probes import (
+    MISSING,
+    NOT_CALLABLE,
+    NOT_REACHED,
+    OBSERVED,
+    Outcome,
+    Probed,
+    Request,
+    failure_text,
+    says_unwritten,
+)
+from .tasks.model import ChoiceTask, FunctionTask, SortingTask, Task, VariantTask
 from .verdicts import CriterionVerdict, Verdict
 
 if TYPE_CHECKING:
@@ -31,6 +42,8 @@ def request_of(task: Task, seed: str) -> Request:
     if isinstance(task, FunctionTask):
         calls = [drawn.call for _, drawn in hidden_set(task.name, seed).cases]
         return Request(task.name, calls=tuple(task.drill.first_call(call) if task.drill else call for call in calls))
+    if isinstance(task, ChoiceTask):
+        return choice_request(task, seed)
     return Request(task.name, read=(task.name, STUDENT))
 
 
@@ -54,6 +67,8 @@ def judge(task: Task, probed: Probed, *, seed: str, student_id: str) -> Verdict:
             return _judge_variant(task, probed.outcomes, student_id)
         case SortingTask():
             return _judge_sorting(task, probed.outcomes)
+        case ChoiceTask():
+            return judge_choices(task, probed.outcomes, seed)
 
 
 _STATUS = {
@@ -61,9 +76,6 @@ _STATUS = {
     NOT_CALLABLE: "{name} is not a function where it is checked.",
     NOT_REACHED: "The check of {name} did not run: its cell stopped, or the name check was given another meaning.",
 }
-
-
-CALL_FAULTS = {"time": "stopped at the time limit", "died": "ended the Python process"}
 
 
 def _nothing(task: Task, remark: str) -> Verdict:
@@ -75,6 +87,8 @@ def _nothing(task: Task, remark: str) -> Verdict:
             lines = [(name, part.points) for name, part in task.fields.items()]
         case SortingTask():
             lines = [(group.title, group.points) for group in task.groups]
+        case ChoiceTask():
+            lines = [(workload.title, workload.points) for workload in task.workloads]
     criteria = tuple(CriterionVerdict(title, points, 0.0, 0, 0) for title, points in lines)
     return Verdict(task.name, task.points, criteria, remark=remark)
 
@@ -103,11 +117,7 @@ def judge_function(hidden: HiddenSet, outcomes: Sequence[Outcome]) -> Verdict:
         criteria.append(
             CriterionVerdict(criterion.title, criterion.points, earned, len(places) - len(wrong), len(places), note)
         )
-    nothing = all(
-        isinstance(outcome, Observation)
-        and (outcome.raised.exception == "NotImplementedError" if outcome.raised else outcome.value is None)
-        for outcome in outcomes
-    )
+    nothing = all(map(says_unwritten, outcomes))
     names = " or ".join(task.drill.functions) if task.drill else task.name
     remark = f"{names} returns nothing: is it written yet?" if nothing else ""
     return Verdict(task.name, task.points, tuple(criteria), _hint(hidden, outcomes, rightness), remark)
@@ -115,13 +125,9 @@ def judge_function(hidden: HiddenSet, outcomes: Sequence[Outcome]) -> Verdict:
 
 def _note(hidden: HiddenSet, place: int, outcome: Outcome) -> str:
     """Say of a case that failed what may be said: the kind of fault, an exception's name and line, a wrong form."""
-    if isinstance(outcome, Fault):
-        return CALL_FAULTS.get(outcome.kind, "not run, after the faults before it")
-    raised = outcome.raised
-    if raised is not None:
-        kind = f"an exception of its own (a {raised.exception})" if raised.own else raised.exception
-        line = f" in line {raised.line} of the cell" if raised.line else ""
-        return f"raises {kind}{line}"
+    if failure := failure_text(outcome):
+        return failure
+    assert isinstance(outcome, Observation)
     drawn = hidden.cases[place][1]
     if drawn.names is not None:
         return "returns a value where a ValueError is due"

@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 
 from .tasks import load_tasks
-from .tasks.model import FunctionTask, SortingTask, Task, VariantTask
+from .tasks.model import ChoiceTask, FunctionTask, SortingTask, Task, VariantTask
 
 POINTS_A_TOPIC = 20
 _SOLUTION = re.compile(r"^[ \t]*#+ ?BEGIN SOLUTION[ \t]*\n(.*?)^[ \t]*#+ ?END SOLUTION", re.MULTILINE | re.DOTALL)
@@ -128,6 +128,9 @@ def _check_prompt(task: Task, cells: dict[str, Any]) -> list[str]:
     match task:
         case FunctionTask():
             wanted = [f"def {name}(" for name in (task.drill.functions if task.drill else (task.name,))]
+            text = code.source
+        case ChoiceTask():
+            wanted = [f"def {task.name}("]
             text = code.source
         case VariantTask():
             wanted = list(task.fields)

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from .choices import choices_hash
 from .hidden import hidden_set
 from .judge import request_of
 from .probes import Fault, Outcome, Probed, parse_observation
-from .tasks.model import FunctionTask
+from .tasks.model import ChoiceTask, FunctionTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,9 +37,11 @@ class Recorded:
 
 
 def inputs_hash(task: Task, seed: str) -> str:
-    """Return the hash of all that the probes of a task ask under a course seed."""
+    """Return the hash of all that the probes of a task ask under a course seed, and of what simulates choices."""
     if isinstance(task, FunctionTask):
         return hidden_set(task.name, seed).inputs_hash
+    if isinstance(task, ChoiceTask):
+        return choices_hash(task, seed)
     return sha256(json.dumps([task.name, request_of(task, seed).read]).encode()).hexdigest()
 
 

@@ -42,6 +42,7 @@ class GradeNotebook(NbGraderPreprocessor):
             runner=runner,
             seed=course_seed(root),
             environment=environment,
+            root=root,
         )
         for fault in graded.faults:
             self.log.info("%s of %s: %s", ours["student"], ours["assignment"], fault)

@@ -47,6 +47,7 @@ class Fault:
 
 
 Outcome = Observation | Fault
+CALL_FAULTS = {"time": "stopped at the time limit", "died": "ended the Python process"}
 
 
 @dataclass(frozen=True)
@@ -100,3 +101,21 @@ def _anonymous(value: object) -> object:
     if isinstance(value, dict):
         return {_anonymous(key): _anonymous(item) for key, item in value.items()}
     return value
+
+
+def failure_text(outcome: Outcome) -> str:
+    """Return what may be said of a call that returned nothing: the kind of fault, or an exception's name and line."""
+    if isinstance(outcome, Fault):
+        return CALL_FAULTS.get(outcome.kind, "not run, after the faults before it")
+    raised = outcome.raised
+    if raised is None:
+        return ""
+    kind = f"an exception of its own (a {raised.exception})" if raised.own else raised.exception
+    return f"raises {kind}" + (f" in line {raised.line} of the cell" if raised.line else "")
+
+
+def says_unwritten(outcome: Outcome) -> bool:
+    """Return whether a function is as it was handed out: it raises NotImplementedError, or returns nothing."""
+    if isinstance(outcome, Fault):
+        return False
+    return outcome.raised.exception == "NotImplementedError" if outcome.raised else outcome.value is None

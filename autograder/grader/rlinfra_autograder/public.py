@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from rlinfra.wire import encode
 
+from .best_known import public_marks
 from .hidden import expected_value, hint_of
 from .tasks import load_tasks
-from .tasks.model import Case, FunctionTask, Task, VariantTask
+from .tasks.model import Case, ChoiceTask, FunctionTask, Task, VariantTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +38,12 @@ def task_data(task: Task) -> dict[str, Any]:
         if task.drill is not None:
             data["drill"] = asdict(task.drill)
         data["examples"] = [_example(task, drawn) for drawn in task.examples]
+    if isinstance(task, ChoiceTask):
+        data.update(bench=task.bench, rate=task.rate)
+        data["workloads"] = [
+            {"name": name, "fields": dict(fields), **asdict(marks)}
+            for (name, fields), marks in zip(task.examples.items(), public_marks(task), strict=True)
+        ]
     if isinstance(task, VariantTask):
         data["fields"] = {
             name: {"unit": part.unit, "low": part.low, "high": part.high} for name, part in task.fields.items()

@@ -109,7 +109,7 @@ def _differences(before: tuple[CriterionVerdict, ...], after: tuple[CriterionVer
         elif was.met != criterion.met:
             why = f" ({criterion.note})" if criterion.note else ""
             yield f"{'now met' if criterion.met else 'no longer met'}: {criterion.title}{why}"
-        elif was.points != criterion.points:
+        elif (was.points, was.earned) != (criterion.points, criterion.earned):
             yield f"{points}, before {points_text(was.earned)} of {points_text(was.points)}: {criterion.title}"
     for title in old:
         yield f"gone: {title}"

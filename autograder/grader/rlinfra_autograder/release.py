@@ -12,10 +12,13 @@ from nbgrader.apps.api import NbGraderAPI
 
 from rlinfra.topics import find_topic
 
+from .best_known import hidden_marks
 from .course import course_config, data_path, notebook_path, with_staff_programs
 from .database import GradebookError, OnlyWriter, database_url
+from .hidden import course_seed
 from .lint import lint_topic
 from .public import check_data
+from .tasks import ChoiceTask, load_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +35,7 @@ def nbgrader_api(config: Any) -> NbGraderAPI:
 
 
 def write_release(root: Path, topics: Iterable[str], db_url: str | None = None) -> None:
-    """Write the check data and the release of each topic, and enter it in nbgrader's database.
+    """Write the check data and the release of each topic, enter it in nbgrader's database, search the best choices.
 
     Raises `ReleaseError` where a source does not pass the lint, or nbgrader refuses it, or the database cannot be had.
     """
@@ -47,6 +50,9 @@ def write_release(root: Path, topics: Iterable[str], db_url: str | None = None) 
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(check_data(topic), encoding="utf-8")
         _generate(api, topic)
+        for task in load_tasks(topic):
+            if isinstance(task, ChoiceTask):
+                hidden_marks(task, course_seed(root), root)
 
 
 def _reachable(url: str) -> str:

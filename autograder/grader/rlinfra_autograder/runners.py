@@ -9,11 +9,13 @@ from pathlib import Path
 import rlinfra_autograder
 import rlinfra_reference
 
+from .best_known import FOLDER as BEST_KNOWN
 from .hidden import SEED_FILE
 from .sandbox.runner import ZygoteRunner
 from .sandbox.zygote import ChildSettings
 
 STUDENT_PYTHON = Path(".venv-student/bin/python")
+_SECRET = ("autograder", "source", "submitted", "gradebook.db")
 
 _RUNNERS: dict[tuple[Path, Path, bool], tuple[ZygoteRunner, Mapping[str, str]]] = {}
 _ONE_AT_A_TIME = threading.Lock()
@@ -43,7 +45,7 @@ def verified_environment(root: Path, python: Path, confined: bool) -> Mapping[st
 
 def _runner(root: Path, settings: ChildSettings) -> ZygoteRunner:
     packages = [Path(module.__file__ or "").parent for module in (rlinfra_autograder, rlinfra_reference)]
-    course = [root / name for name in ("autograder", "source", "submitted", SEED_FILE, "gradebook.db")]
+    course = [root / name for name in (*_SECRET, SEED_FILE, BEST_KNOWN)]
     return ZygoteRunner(settings, (*packages, *course))
 
 

@@ -82,7 +82,7 @@ def _graded(settings: Settings, job: Job, begun: float) -> Outcome:
     runner, environment = verified_runner(settings.root, settings.python, settings.confined)
     if job.task:
         _, task = find_task(job.task)
-        probed = probe_task(taken.notebook, task, runner=runner, seed=settings.seed)
+        probed = probe_task(taken.notebook, task, runner=runner, seed=settings.seed, root=settings.root)
         return Outcome(_entry(job, GRADED, begun), observations=pack({task.name: probed}, [task], settings.seed))
     graded = grade(
         taken.notebook,
@@ -92,6 +92,7 @@ def _graded(settings: Settings, job: Job, begun: float) -> Outcome:
         seed=settings.seed,
         environment=environment,
         repairs=taken.repairs,
+        root=settings.root,
     )
     details = graded.notebook.metadata[METADATA_KEY]
     packed = pack(graded.probed, load_tasks(submission.topic), settings.seed)

@@ -14,6 +14,8 @@ from rlinfra.given import require_count, require_fraction
 from rlinfra.given.lab import REQUIRED_METRICS, DispatchLoop
 from rlinfra.simulator import PipelineConfig, result_row, simulate_pipeline
 
+from .lab_tune import tune
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -26,6 +28,7 @@ __all__ = [
     "result_row",
     "save_loop",
     "simulate_pipeline",
+    "tune",
 ]
 
 MEASUREMENTS = {

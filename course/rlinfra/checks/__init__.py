@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .card import CheckResult, Row
+from .choices import run_choices
 from .data import TaskData, all_tasks
 from .examples import run_examples
 from .form import check_form
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..observe import Probe
 
+WRITTEN = ("function", "choice")  # the kinds of tasks for which a function is written
 _probe: Probe | None = None
 
 
@@ -46,13 +48,13 @@ def check(name: str) -> CheckResult:
     for one in wanted:
         if one not in namespace:
             return _missing(task, one, namespace)
-    if task.kind != "function":
+    if task.kind not in WRITTEN:
         return check_form(task, namespace[name], namespace)
     for one in wanted:
         if not callable(namespace[one]):
             rows = (Row(problem=f"{one} is not a function: the name now stands for another value."),)
             return CheckResult(name, "not a function", 0.0, task.points, rows)
-    return run_examples(task, namespace)
+    return run_choices(task, namespace) if task.kind == "choice" else run_examples(task, namespace)
 
 
 def _notebook_namespace() -> Mapping[str, Any]:
@@ -73,7 +75,7 @@ def _unknown(name: object) -> CheckResult:
 
 
 def _missing(task: TaskData, name: str, namespace: Mapping[str, Any]) -> CheckResult:
-    what = "function" if task.kind == "function" else "answer"
+    what = "function" if task.kind in WRITTEN else "answer"
     problem = f"The notebook has no {what} {name} at this point. Run its cell first."
     own = [key for key in namespace if not key.startswith("_")]
     close = difflib.get_close_matches(name, own, n=1, cutoff=0.8)

@@ -30,7 +30,10 @@ class Row:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What a check found. Its HTML is the card; its text is the points so far, a number that nbgrader reads."""
+    """What a check found. Its HTML is the card; its text is the points so far, a number that nbgrader reads.
+
+    `heads` are over the columns of the rows.
+    """
 
     name: str
     state: str
@@ -40,6 +43,7 @@ class CheckResult:
     hint: str = ""
     printed: str = ""
     passed: int = 0
+    heads: tuple[str, str, str] = ("call", "expected", "got")
 
     def __repr__(self) -> str:
         return f"{self.points:.4g}"
@@ -50,7 +54,11 @@ class CheckResult:
         for row in self.rows:
             lines.append(f"  {row.problem}" if row.problem else f"  {row.call}")
             if not row.problem:
-                lines += [f"    expected {row.expected}", f"    got      {row.got}"]
+                width = max(map(len, self.heads[1:]))
+                lines += [
+                    f"    {head:{width}} {text}"
+                    for head, text in zip(self.heads[1:], (row.expected, row.got), strict=True)
+                ]
         if self.hint:
             lines.append(f"  Hint: {self.hint}")
         return "\n".join(lines)
@@ -71,7 +79,7 @@ class CheckResult:
         examples = [row for row in self.rows if not row.problem]
         parts += [f"<p style='margin:.5em 0 0'>{e(row.problem)}</p>" for row in self.rows if row.problem]
         if examples:
-            parts.append(_table(examples))
+            parts.append(_table(examples, self.heads))
         if self.hint:
             parts.append(f"<p style='margin:.6em 0 0'><b style='color:{_BLUE}'>Hint.</b> {e(self.hint)}</p>")
         if self.printed:
@@ -89,9 +97,9 @@ class CheckResult:
         return ("○", _BLUE) if self.state == "not written yet" else ("✗", _VERMILION)
 
 
-def _table(rows: list[Row]) -> str:
+def _table(rows: list[Row], heads: tuple[str, str, str]) -> str:
     cell = "text-align:left;vertical-align:top;padding:.25em .8em .25em 0;border-top:1px solid rgba(128,128,128,.25)"
-    head = "".join(f"<th scope='col' style='{cell};border-top:0'>{name}</th>" for name in ("call", "expected", "got"))
+    head = "".join(f"<th scope='col' style='{cell};border-top:0'>{name}</th>" for name in heads)
     code = "white-space:pre-wrap;overflow-wrap:anywhere;background:none;padding:0"
     body = "".join(
         "<tr>"

@@ -7,6 +7,7 @@ with their hints. It holds no hidden case and no answer to a variant or a sortin
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -46,8 +47,18 @@ class FieldForm:
 
 
 @dataclass(frozen=True)
+class PublicWorkload:
+    """A workload to choose for, with the rates of the default choice and of the best one known."""
+
+    name: str
+    fields: Mapping[str, Any]
+    default: float
+    best: float
+
+
+@dataclass(frozen=True)
 class TaskData:
-    """What a check knows of one task."""
+    """What a check knows of one task; `bench` simulates choices, and `rate` is the figure that they are judged by."""
 
     topic: str
     name: str
@@ -57,6 +68,9 @@ class TaskData:
     examples: tuple[Example, ...] = ()
     fields: tuple[tuple[str, FieldForm], ...] = ()
     drill: Drill | None = None
+    workloads: tuple[PublicWorkload, ...] = ()
+    bench: str = ""
+    rate: str = ""
 
 
 def load_topic(topic: str) -> tuple[TaskData, ...]:
@@ -83,6 +97,9 @@ def _task(topic: str, data: dict[str, Any]) -> TaskData:
         if "drill" in data
         else None,
         fields=tuple((name, FieldForm(**form)) for name, form in data.get("fields", {}).items()),
+        workloads=tuple(PublicWorkload(**item) for item in data.get("workloads", ())),
+        bench=data.get("bench", ""),
+        rate=data.get("rate", ""),
     )
 
 

@@ -6,6 +6,7 @@ import contextlib
 import signal
 import threading
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..observe import Call, Observation, Raised, observe
@@ -13,7 +14,7 @@ from .card import CheckResult, Row, show_call, show_value
 from .compare import Fields, describe, names_argument, same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from .data import Example, TaskData
 
@@ -32,20 +33,16 @@ def run_examples(task: TaskData, namespace: Mapping[str, Any]) -> CheckResult:
     printed = ""
     unwritten = 0
     for example in task.examples:
-        try:
-            with _time_limit(MAX_SECONDS):
-                observation = _observe(task, namespace, example.call)
-        except _StillRunningError:
-            observation = Observation(raised=Raised("_StillRunningError"))
+        observation = within_time(partial(_observe, task, namespace, example.call))
         printed = printed or observation.printed
         row = _judge(task, example, observation)
         if row is None:
             passed += 1
             continue
-        unwritten += _says_unwritten(observation)
+        unwritten += says_unwritten(observation)
         rows.append(row)
         hints.update(_hints(task, example, observation))
-        if observation.raised and observation.raised.exception == "_StillRunningError":
+        if still_running(observation):
             break
     total = len(task.examples)
     state = "passes" if passed == total else f"{passed} of {total} examples"
@@ -75,9 +72,9 @@ def _judge(task: TaskData, example: Example, observation: Observation) -> Row | 
             return Row(call, expected, show_value(observation.value))
         if raised.exception == "ValueError" and names_argument(raised.message, example.names):
             return None
-        return Row(call, expected, _raised_text(observation), raised=True)
+        return Row(call, expected, raised_text(observation), raised=True)
     if raised is not None:
-        return Row(call, show_value(example.expected), _raised_text(observation), raised=True)
+        return Row(call, show_value(example.expected), raised_text(observation), raised=True)
     difference = task.accept.differs(observation.value, example.expected)
     if difference is None:
         return None
@@ -99,10 +96,25 @@ def _fields_apart(accept: Fields, expected: Any, got: Any) -> tuple[str, str]:
     return texts[0], texts[1] + rest
 
 
-def _raised_text(observation: Observation) -> str:
+def within_time(call: Callable[[], Observation]) -> Observation:
+    """Return what a call did, or that it was stopped after some seconds (`still_running`)."""
+    try:
+        with _time_limit(MAX_SECONDS):
+            return call()
+    except _StillRunningError:
+        return Observation(raised=Raised("_StillRunningError"))
+
+
+def still_running(observation: Observation) -> bool:
+    """Return whether a call was stopped because it took too long."""
+    return observation.raised is not None and observation.raised.exception == "_StillRunningError"
+
+
+def raised_text(observation: Observation) -> str:
+    """Return the exception that left a function as a card shows it: its kind, message, line and that line's text."""
     raised = observation.raised
     assert raised is not None
-    if raised.exception == "_StillRunningError":
+    if still_running(observation):
         return f"still running after {MAX_SECONDS:g} s: stopped"
     kind = f"an exception of its own (a {raised.exception})" if raised.own else raised.exception
     message = f": {raised.message}" if raised.message else ""
@@ -110,7 +122,8 @@ def _raised_text(observation: Observation) -> str:
     return f"{kind}{message}{place}"
 
 
-def _says_unwritten(observation: Observation) -> bool:
+def says_unwritten(observation: Observation) -> bool:
+    """Return whether a function is as it was handed out: it raises NotImplementedError, or returns nothing."""
     if observation.raised is not None:
         return observation.raised.exception == "NotImplementedError"
     return observation.value is None

@@ -16,9 +16,9 @@ from ..feedback import points_text
 from ..grade import METADATA_KEY
 from ..hidden import hint_of
 from ..intake.outcome import SENTENCES
-from ..judge import CALL_FAULTS
+from ..probes import CALL_FAULTS
 from ..standings import MISSING
-from ..tasks import FunctionTask, load_tasks
+from ..tasks import ChoiceTask, FunctionTask, load_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -190,7 +190,7 @@ def _mistakes(topic: str, judged: Mapping[str, list[Details]]) -> Iterable[tuple
 
 def _mistake(task: object, name: str, hint: str) -> tuple[str, str, str]:
     """Return the name of the mistake that a hint tells of, its task, and the hint."""
-    if not isinstance(task, FunctionTask):
+    if not isinstance(task, FunctionTask | ChoiceTask):
         return _ANOTHER, name, _ANOTHER_HINT
     known = {hint_of(wrong): wrong.__name__.replace("_", " ") for wrong in task.misconceptions}
     return known.get(hint, _EARLIER), name, hint

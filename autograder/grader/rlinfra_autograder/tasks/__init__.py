@@ -9,11 +9,12 @@ from pathlib import Path
 from rlinfra.topics import TOPICS, find_topic
 
 from ..lookup import unknown
-from .model import FunctionTask, SortingTask, Task, VariantTask
+from .model import ChoiceTask, FunctionTask, SortingTask, Task, VariantTask
 
 _SOURCES = (__name__, "rlinfra_reference", "rlinfra_autograder.attempts", "rlinfra.given")
 
 __all__ = [
+    "ChoiceTask",
     "FunctionTask",
     "SortingTask",
     "Task",

@@ -1,4 +1,4 @@
-"""Tasks of the topic `lab`: the recovery of a loop that hands out prompts, the diagnosis, a plan, what follows."""
+"""Tasks of the topic `lab`: the recovery of a loop that hands out prompts, diagnosis, tuning, a plan, what follows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rlinfra_reference import lab as reference
 
 from ..attempts import lab as attempts
 from ..attempts import lab_drill as drills
+from .lab_tune import TUNE
 from .model import Case, Criterion, FunctionTask, SortingGroup, SortingTask, VariantField, VariantTask, case, refused
 
 if TYPE_CHECKING:
@@ -103,9 +104,9 @@ LOAD_LOOP = FunctionTask(
         case([], [["ask"]]),
     ),
     criteria=(
-        Criterion("queue", "finished records, the version and the pause survive", 1.5, _drill_queue),
+        Criterion("queue", "finished records, the version and the pause survive", 1, _drill_queue),
         Criterion("in_flight", "what was in flight is handed out again, late results are refused", 2, _drill_in_flight),
-        Criterion("whole", "long histories, and a loop before its first event", 1.5, _drill_whole),
+        Criterion("whole", "long histories, and a loop before its first event", 1, _drill_whole),
     ),
     misconceptions=(
         drills.counters_only,
@@ -253,16 +254,16 @@ DIAGNOSE_PIPELINE = FunctionTask(
         refused("normalized_ess", {**RUNS["Monday"], "normalized_ess": math.nan}),
     ),
     criteria=(
-        Criterion("stages", "the verifier, publication, importance weights, memory: one symptom", 2, _diagnoses_stages),
-        Criterion("trainer", "the trainer, and a queue that falls, holds or grows", 1.5, _diagnoses_trainer),
-        Criterion("workers", "the workers, and a queue that falls or holds", 1.5, _diagnoses_workers),
-        Criterion("together", "many symptoms at once: every hypothesis is named", 1, _diagnoses_together),
-        Criterion("thresholds", "values at a threshold, and just beyond it", 1, _diagnoses_thresholds),
+        Criterion("stages", "verifier, publication, importance weights, memory: one symptom", 1.5, _diagnoses_stages),
+        Criterion("trainer", "the trainer, and a queue that falls, holds or grows", 1, _diagnoses_trainer),
+        Criterion("workers", "the workers, and a queue that falls or holds", 1, _diagnoses_workers),
+        Criterion("together", "many symptoms at once: every hypothesis is named", 0.5, _diagnoses_together),
+        Criterion("thresholds", "values at a threshold, and just beyond it", 0.5, _diagnoses_thresholds),
         Criterion("healthy", "no symptom: a trace and nothing else", 0.5, _diagnoses_healthy, "stages"),
         Criterion(
             "senseless",
             "missing and senseless metrics raise a ValueError that names them",
-            1.5,
+            1,
             _diagnoses_senseless,
             "stages",
         ),
@@ -331,12 +332,12 @@ LAB_SORT = SortingTask(
     groups=(
         SortingGroup(
             "sentences a to c",
-            0.75,
+            0.5,
             {"a_three_codes": NOT, "b_queue_after_ten_minutes": FOLLOWS, "c_paused_in_the_long_run": NOT},
         ),
         SortingGroup(
             "sentences d to g",
-            0.75,
+            0.5,
             {
                 "d_high_ess": NOT,
                 "e_difference_at_lag_zero": FOLLOWS,
@@ -346,7 +347,7 @@ LAB_SORT = SortingTask(
         ),
         SortingGroup(
             "sentences h to k",
-            0.75,
+            0.5,
             {
                 "h_faster_in_this_row": FOLLOWS,
                 "i_better_framework": NOT,
@@ -356,7 +357,7 @@ LAB_SORT = SortingTask(
         ),
         SortingGroup(
             "sentences l to o",
-            0.75,
+            0.5,
             {
                 "l_limit_in_records": NOT,
                 "m_cache_of_the_old_weights": NOT,
@@ -367,4 +368,4 @@ LAB_SORT = SortingTask(
     ),
 )
 
-TASKS = (LOAD_LOOP, DIAGNOSE_PIPELINE, LAB_VARIANT, LAB_SORT)
+TASKS = (LOAD_LOOP, DIAGNOSE_PIPELINE, TUNE, LAB_VARIANT, LAB_SORT)

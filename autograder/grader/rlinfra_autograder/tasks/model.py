@@ -1,8 +1,9 @@
 """What a task is: the one place where a graded item is defined.
 
 From a task come the instant checks that students get (its public examples), the hidden cases that it is graded on
-(drawn from the course seed, in criteria), the points in the notebook, and the hints. There are three kinds:
-a function to write, a variant problem with each student's own numbers, and statements to sort into classes.
+(drawn from the course seed, in criteria), the points in the notebook, and the hints. There are four kinds: a function
+to write, a variant problem with each student's own numbers, statements to sort into classes, and a function that makes
+choices, which are worth what a simulation makes of them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from rlinfra.checks.compare import Accept, Fields, Text
+from rlinfra.checks.compare import Accept, Fields, Integer, Text
 from rlinfra.draws import Draws
 from rlinfra.observe import Call, Drill, Observation, observe
 
@@ -166,4 +167,80 @@ class SortingTask:
         return Fields(dict.fromkeys(self.key, Text(self.classes)))
 
 
-Task = FunctionTask | VariantTask | SortingTask
+@dataclass(frozen=True)
+class ChoiceWorkload:
+    """A hidden workload: its title, its points, and the fields that are drawn for it."""
+
+    name: str
+    title: str
+    points: float
+    draw: Callable[[Draws], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class ChoiceMistake:
+    """A wrong way to choose, whose docstring is its hint, and how to tell that a student went it too.
+
+    `shows` gets a workload, the choice made for it and the row of figures that came of it.
+    """
+
+    attempt: Callable[[Mapping[str, Any]], object]
+    shows: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, float]], bool]
+
+
+@dataclass(frozen=True)
+class ChoiceTask:
+    """A function that makes a choice for a workload; each choice is worth what a simulation makes of it.
+
+    `bench` is a module of `rlinfra.given` with `require_choice(choice)`, `simulate_choice(workload, choice)`, which
+    returns a row with `rate` among its names in `ROW`, `broken_bounds(workload, row)` and `shown_bounds`; `engine` are
+    the modules and packages that a row depends on besides. The points of a workload rise from 0 at the rate of the
+    choice `default` to all of them a little below the best rate known, and a broken bound gives 0. `space` has the
+    values of each setting, in order, among which the best choice is searched. `examples` are the public workloads.
+    Attempts are as those of a `FunctionTask`.
+    """
+
+    kind: ClassVar[str] = "choice"
+    name: str
+    bench: str
+    engine: tuple[str, ...]
+    rate: str
+    reference: Callable[[Mapping[str, Any]], dict[str, Any]]
+    default: Mapping[str, Any]
+    space: Mapping[str, tuple[Any, ...]]
+    examples: Mapping[str, Mapping[str, Any]]
+    workloads: tuple[ChoiceWorkload, ...]
+    mistakes: tuple[ChoiceMistake, ...]
+    correct: tuple[Callable[[Mapping[str, Any]], object], ...]
+
+    @property
+    def points(self) -> float:
+        """The sum of the workloads' points."""
+        return sum(workload.points for workload in self.workloads)
+
+    @property
+    def accept(self) -> Accept:
+        """A dictionary with each setting in its form."""
+        return Fields(
+            {
+                name: Text(values) if all(isinstance(value, str) for value in values) else Integer()
+                for name, values in self.space.items()
+            }
+        )
+
+    @property
+    def bench_module(self) -> str:
+        """The full name of the bench."""
+        return f"rlinfra.given.{self.bench}"
+
+    @property
+    def misconceptions(self) -> tuple[Callable[..., Any], ...]:
+        """The wrong ways to choose."""
+        return tuple(mistake.attempt for mistake in self.mistakes)
+
+    def hidden_workloads(self, seed: str) -> tuple[dict[str, Any], ...]:
+        """Return the hidden workloads, drawn from the course seed."""
+        return tuple(workload.draw(Draws("hidden", seed, self.name, workload.name)) for workload in self.workloads)
+
+
+Task = FunctionTask | VariantTask | SortingTask | ChoiceTask

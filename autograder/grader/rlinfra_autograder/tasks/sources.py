@@ -12,17 +12,20 @@ import threading
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rlinfra.topics import find_topic
 
 from . import __name__ as here
 from . import load_tasks, source_paths
+from .model import ChoiceTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 COMMON = ""
+_SCORING = ("rlinfra.checks.choices", "rlinfra_autograder.best_known")
 _ALL = "TASKS"
 _ONE_AT_A_TIME = threading.Lock()  # a Dask worker has several threads, and ast of Python 3.11 is not for two
 
@@ -45,7 +48,24 @@ def _source_parts(topic: str) -> Mapping[str, str]:
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
     given = [path for path in paths if path.parent.name == "given"]
     parts = split((text for path, text in texts.items() if path not in given), roots)
+    for task in load_tasks(topic):
+        if isinstance(task, ChoiceTask):
+            parts[task.name] += engine_source(task)
     return {**parts, COMMON: "\n".join([parts[COMMON], *(texts[path] for path in given)])}
+
+
+def engine_source(task: ChoiceTask) -> str:
+    """Return the source of what a choice comes to: its simulation, the best one known, and what is between the two."""
+    return _engine_source(tuple(dict.fromkeys((*task.engine, task.bench_module, task.reference.__module__, *_SCORING))))
+
+
+@cache
+def _engine_source(modules: tuple[str, ...]) -> str:
+    files = [Path(import_module(name).__file__ or "") for name in modules]
+    paths = [
+        path for file in files for path in (sorted(file.parent.glob("*.py")) if file.stem == "__init__" else [file])
+    ]
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
 def split(sources: Iterable[str], roots: Mapping[str, str]) -> dict[str, str]:
