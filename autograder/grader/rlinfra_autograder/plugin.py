@@ -23,7 +23,6 @@ from .hidden import SEED_FILE, course_seed
 from .sandbox.runner import ZygoteRunner
 from .sandbox.zygote import ChildSettings
 
-_SECRET = ("autograder", "source", "submitted", "gradebook.db")
 UNSAFE = "RLINFRA_UNSAFE_NO_SANDBOX"
 STUDENT_PYTHON = Path(".venv-student/bin/python")
 
@@ -71,7 +70,8 @@ def verified_runner(root: Path, python: Path, confined: bool) -> tuple[ZygoteRun
         key = root, python, confined
         if key not in _RUNNERS:
             packages = [Path(module.__file__ or "").parent for module in (rlinfra_autograder, rlinfra_reference)]
-            course = [root / name for name in (*_SECRET, SEED_FILE, BEST_KNOWN)]
+            secret = ("autograder", "source", "submitted", SEED_FILE, "gradebook.db", BEST_KNOWN)
+            course = [root / name for name in secret]
             runner = ZygoteRunner(ChildSettings(python, confined=confined), (*packages, *course))
             _RUNNERS[key] = runner, runner.verify()
         return _RUNNERS[key]
