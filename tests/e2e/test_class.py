@@ -13,11 +13,11 @@ from rlinfra_autograder.classroom import expected_hint, synthetic_class
 from rlinfra_autograder.feedback import summary_html, verdict_html
 from rlinfra_autograder.grade import grade
 from rlinfra_autograder.hidden import HiddenSet, hidden_set
-from rlinfra_autograder.judge import judge, judge_function
+from rlinfra_autograder.judge import judge, judge_function, request_of
 from rlinfra_autograder.observations import inputs_hash, pack, unpack
 from rlinfra_autograder.sandbox.runner import ZygoteRunner
 from rlinfra_autograder.sandbox.zygote import ChildSettings
-from rlinfra_autograder.tasks import FunctionTask, load_tasks
+from rlinfra_autograder.tasks import ChoiceTask, FunctionTask, load_tasks
 from tests.conftest import QUICK, STUDENT_PYTHON
 
 SEED = "a seed for the tests"
@@ -148,7 +148,9 @@ def test_nothing_of_a_hidden_case_is_in_what_a_curious_student_gets_back(graded,
 
     What stands in ada's page too, who does none of this, is no secret: the notebook's own tables and examples.
     """
-    secrets = {text for task in load_tasks(topic) if isinstance(task, FunctionTask) for text in _telling(task)}
+    secrets = {
+        text for task in load_tasks(topic) if isinstance(task, FunctionTask | ChoiceTask) for text in _telling(task)
+    }
     assert secrets
     curious, public = (_page(graded[student, topic]) for student in ("udo", "ada"))
     shown = {text for task in load_tasks(topic) for text in _public_parts(task)}
@@ -169,8 +171,11 @@ def _page(result):
 
 def _public_parts(task):
     """Return the arguments of a task's public examples, and their long numbers."""
-    calls = [example.call for example in getattr(task, "examples", ())]
-    arguments = [argument for call in calls for argument in (*call.args, *call.kwargs.values())]
+    if isinstance(task, ChoiceTask):
+        arguments = list(task.examples.values())
+    else:
+        calls = [example.call for example in getattr(task, "examples", ())]
+        arguments = [argument for call in calls for argument in (*call.args, *call.kwargs.values())]
     return {*map(repr, arguments), *_long_numbers(arguments)}
 
 
@@ -179,8 +184,10 @@ def _telling(task):
 
     Short numbers do, and so do parts of an argument: the notebooks' own tables hold thousands.
     """
-    for _, case in HiddenSet(task, SEED).cases:
-        arguments = [*case.call.args, *case.call.kwargs.values()]
+    choosing = isinstance(task, ChoiceTask)
+    calls = request_of(task, SEED).calls if choosing else [case.call for _, case in HiddenSet(task, SEED).cases]
+    for call in calls:
+        arguments = [*call.args, *call.kwargs.values()]
         yield from (repr(argument) for argument in arguments if len(repr(argument)) >= 60)
         yield from _long_numbers(arguments)
 

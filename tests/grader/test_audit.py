@@ -8,9 +8,11 @@ from rlinfra.checks.compare import Integer
 from rlinfra_autograder import audit
 from rlinfra_autograder.audit import audit_task
 from rlinfra_autograder.tasks import all_tasks
-from rlinfra_autograder.tasks.model import Criterion, FunctionTask, SortingGroup, SortingTask, case
+from rlinfra_autograder.tasks.model import ChoiceMistake, Criterion, FunctionTask, SortingGroup, SortingTask, case
 
 from . import tiny
+
+TUNE = all_tasks()["tune"]
 
 
 def without_hint(parcels, *, each):
@@ -177,3 +179,46 @@ def test_a_group_of_one_class_earns_its_point_for_nothing():
     report = audit_task(a_sorting([0, 1, 0], [1, 1]))
     assert report.faults == ["one class for every statement earns 1 points"]
     assert report.free_points == 1
+
+
+# --- choices -----------------------------------------------------------------------------------------------------
+
+
+def no_mistake_in_tuning(workload):
+    """Your choice is right."""
+    return TUNE.reference(workload)
+
+
+def default_for_all(workload):
+    return dict(TUNE.default)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (
+            {"mistakes": (ChoiceMistake(no_mistake_in_tuning, lambda *_: True),)},
+            "misconception no_mistake_in_tuning gets full marks under 1 of 1 seeds",
+        ),
+        (
+            {"mistakes": tuple(replace(mistake, shows=lambda *_: False) for mistake in TUNE.mistakes)},
+            "misconception always_by_turns gets another hint under 1 of 1 seeds",
+        ),
+        (
+            {"correct": (*TUNE.correct, default_for_all)},
+            "default_for_all loses points under 1 of 1 seeds, and in the example slow link, "
+            "and in the example fresh only, and in the example fast drift",
+        ),
+        ({"workloads": TUNE.workloads[:1]}, "one choice gets full marks in all workloads of the seed audit-0"),
+        (
+            {"default": {**TUNE.default, "batch_tokens": 1_000}},
+            "the default or an always-raising function earns ",
+        ),
+    ],
+    ids=["full marks", "no hint", "short", "constant", "free points"],
+)
+def test_each_sickness_of_a_task_on_choices_is_found(change, fault, monkeypatch):
+    sick = replace(TUNE, **change)
+    if "default" in change:  # the marks are of another default than the one that is tried
+        monkeypatch.setattr(audit, "_USUAL_CONSTANTS", (dict(TUNE.default),))
+    assert [found for found in audit_task(sick, 1).faults if found.startswith(fault)]

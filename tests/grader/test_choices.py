@@ -134,7 +134,7 @@ ROW_FAULTS = [
 def test_a_row_that_is_not_exactly_one_costs_only_its_workload(figure):
     verdict = judged([CHOICE] * 5, [figures(190.0), figure, *[figures(190.0)] * 3])
     assert earned(verdict) == [1, 0, 1, 1, 1]
-    assert notes(verdict)[1].startswith("the simulation of the choice was ")
+    assert notes(verdict)[1].startswith("the simulation of this choice failed")
 
 
 @pytest.mark.parametrize("count", [0, 3, 5, 9, 11])

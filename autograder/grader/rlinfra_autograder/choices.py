@@ -17,7 +17,7 @@ from rlinfra.checks.choices import bench_of, way_to_goal
 from rlinfra.observe import Call, Observation
 
 from .hidden import hint_of
-from .probes import OBSERVED, Fault, Outcome, Probed, Request, failure_text, says_unwritten
+from .probes import CALL_FAULTS, OBSERVED, Fault, Outcome, Probed, Request, failure_text, says_unwritten
 from .tasks.sources import engine_source
 from .verdicts import CriterionVerdict, Verdict
 
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 LARGEST_FIGURE = 1e12
 NOT_SIMULATED = "not simulated"
+_CELL = """\
+from rlinfra import check
+from {bench} import simulate_choice as {name}
+check("{name}")"""
 
 
 @dataclass(frozen=True)
@@ -98,14 +102,7 @@ def simulator(task: ChoiceTask, runner: Runner) -> Simulate:
 
     def simulate(asked: Mapping[int, tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Mapping[int, Outcome]:
         names = {place: f"workload_{place}" for place in asked}
-        cells = [
-            (
-                place,
-                f"from rlinfra import check\nfrom {bench_of(task.bench).__name__} import simulate_choice as {name}\n",
-            )
-            for place, name in names.items()
-        ]
-        cells = [(place, f'{source}check("{names[place]}")') for place, source in cells]
+        cells = [(place, _CELL.format(bench=task.bench_module, name=name)) for place, name in names.items()]
         requests = {place: Request(names[place], calls=(Call(pair),)) for place, pair in asked.items()}
         probed = runner.run(cells, requests).probed
         return {place: _only(probed[name]) for place, name in names.items()}
@@ -149,7 +146,8 @@ def _way(task: ChoiceTask, workload: Mapping[str, Any], figure: Outcome) -> tupl
     """Return how far a choice gets in a workload, and a sentence that says so without any hidden value."""
     parsed = _parsed(task, figure)
     if parsed is None:
-        return 0.0, f"the simulation of the choice was {failure_text(figure) or 'without a result'}"
+        why = CALL_FAULTS.get(figure.kind, "") if isinstance(figure, Fault) else ""
+        return 0.0, "the simulation of this choice failed" + (f": {why}" if why else "")
     row, marks = parsed
     broken = bench_of(task.bench).broken_bounds(workload, row)
     if broken:

@@ -15,7 +15,6 @@ from .sandbox.runner import ZygoteRunner
 from .sandbox.zygote import ChildSettings
 
 STUDENT_PYTHON = Path(".venv-student/bin/python")
-_SECRET = ("autograder", "source", "submitted", "gradebook.db")
 
 _RUNNERS: dict[tuple[Path, Path, bool], tuple[ZygoteRunner, Mapping[str, str]]] = {}
 _ONE_AT_A_TIME = threading.Lock()
@@ -45,7 +44,8 @@ def verified_environment(root: Path, python: Path, confined: bool) -> Mapping[st
 
 def _runner(root: Path, settings: ChildSettings) -> ZygoteRunner:
     packages = [Path(module.__file__ or "").parent for module in (rlinfra_autograder, rlinfra_reference)]
-    course = [root / name for name in (*_SECRET, SEED_FILE, BEST_KNOWN)]
+    secret = ("autograder", "source", "submitted", SEED_FILE, "gradebook.db", BEST_KNOWN)
+    course = [root / name for name in secret]
     return ZygoteRunner(settings, (*packages, *course))
 
 

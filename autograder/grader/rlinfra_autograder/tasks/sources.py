@@ -2,7 +2,8 @@
 
 A task's part holds the top-level definitions that are reached from it by name, in whatever module of the topic. What
 no task reaches is common to all of them, and so is what notebooks can import. Each statement is in one part at least,
-so no change goes unnoticed; one that several tasks share changes them all. Comments and layout are in none.
+so no change goes unnoticed; one that several tasks share changes them all. Comments and layout are in none. The part of
+a task on choices holds besides, to the letter, the modules that simulate them.
 """
 
 from __future__ import annotations
