@@ -1,18 +1,23 @@
-"""The lab's figures: each function draws one and returns it as an image whose title is also its text alternative.
+"""The lab's figures: each function draws one and returns it as a picture whose title is also its text alternative.
 
 They stand here and not in the notebook so that a cell there shows what is measured, and not how a line is drawn. The
-colours mean the same everywhere. Matplotlib and IPython are imported where they are used: the package itself needs
-neither.
+colours mean the same everywhere. Matplotlib is imported where it is used: the package itself does not need it.
 """
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from ..simulator import PipelineConfig, PipelineResult
     from .lab import QueueSample
@@ -23,16 +28,32 @@ REFERENCE, OTHER, INK = "#999999", "#56B4E9", "#000000"
 GIB = 2**30
 
 
-def as_image(figure: Any, title: str) -> Any:
-    """Return a Matplotlib figure as an image that a notebook shows; `title` is read out where it cannot be seen."""
-    from IPython.display import Image  # noqa: PLC0415 - only a notebook has it
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure as PNG, with the sentence that stands for it where it cannot be seen.
 
-    picture = io.BytesIO()
-    figure.savefig(picture, dpi=110)
-    return Image(picture.getvalue(), alt=title)
+    It shows itself as HTML: JupyterLab drops the text alternative of a plain PNG output.
+    """
+
+    title: str
+    png: bytes
+
+    def __repr__(self) -> str:
+        return self.title
+
+    def _repr_html_(self) -> str:
+        source = base64.b64encode(self.png).decode("ascii")
+        return f'<img src="data:image/png;base64,{source}" alt="{html.escape(self.title)}">'
 
 
-def _canvas(title: str, *, rows: int = 1, height: float = 3.0) -> tuple[Any, list[Any]]:
+def as_picture(figure: Figure, title: str) -> Picture:
+    """Return a Matplotlib figure as a picture that a notebook shows; `title` is its text alternative."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=110)
+    return Picture(title, file.getvalue())
+
+
+def _canvas(title: str, *, rows: int = 1, height: float = 3.0) -> tuple[Figure, list[Axes]]:
     """Return a figure of so many rows that share their x axis, and the axes of each row."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - only a notebook has it
 
@@ -42,11 +63,10 @@ def _canvas(title: str, *, rows: int = 1, height: float = 3.0) -> tuple[Any, lis
     return figure, axes
 
 
-def _within(axes: Any, text: str, colour: str = INK, *, top: float = 0.95) -> None:
+def _within(axes: Axes, text: str, colour: str = INK, *, top: float = 0.95) -> None:
     """Write a text at the right edge of the axes, on a ground that keeps lines away from it."""
     ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5}
-    place = {"ha": "right", "va": "top", "transform": axes.transAxes}
-    axes.text(0.99, top, text, color=colour, fontsize=9, bbox=ground, **place)
+    axes.text(0.99, top, text, color=colour, fontsize=9, bbox=ground, ha="right", va="top", transform=axes.transAxes)
 
 
 # --- memory ------------------------------------------------------------------------------------------------------
@@ -59,7 +79,7 @@ PARTS = {
 }
 
 
-def phase_peaks(phases: Mapping[str, Mapping[str, int]], card_gib: float) -> Any:
+def phase_peaks(phases: Mapping[str, Mapping[str, int]], card_gib: float) -> Picture:
     """Return what is resident in each phase, in bytes by part, as bars beside what a card holds."""
     totals = {phase: sum(parts.values()) / GIB for phase, parts in phases.items()}
     largest = max(totals, key=lambda phase: totals[phase])
@@ -84,13 +104,13 @@ def phase_peaks(phases: Mapping[str, Mapping[str, int]], card_gib: float) -> Any
     axes.invert_yaxis()
     axes.set_xlim(0, max(card_gib, *totals.values()) * 1.04)
     axes.set_xlabel("resident, GiB")
-    return as_image(figure, title)
+    return as_picture(figure, title)
 
 
 # --- the simulated loop ------------------------------------------------------------------------------------------
 
 
-def trainer_time(results: Mapping[str, PipelineResult]) -> Any:
+def trainer_time(results: Mapping[str, PipelineResult]) -> Picture:
     """Return which share of the time the trainer trains and waits, and what is trained a second, run by run."""
     shares = {
         name: result.trainer_seconds["training"] / result.config.duration_seconds for name, result in results.items()
@@ -110,10 +130,10 @@ def trainer_time(results: Mapping[str, PipelineResult]) -> Any:
     axes.set_xlim(0, 1.22)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.set_xlabel("share of the trainer's time")
-    return as_image(figure, title)
+    return as_picture(figure, title)
 
 
-def queue_depth(results: Mapping[str, PipelineResult]) -> Any:
+def queue_depth(results: Mapping[str, PipelineResult]) -> Picture:
     """Return the depth of each run's queue over time, with the threshold above which no rollout starts."""
     deepest = max(results.values(), key=lambda result: result.max_queue_tokens_observed)
     limit, most = deepest.config.max_queue_tokens, deepest.max_queue_tokens_observed
@@ -136,10 +156,10 @@ def queue_depth(results: Mapping[str, PipelineResult]) -> Any:
         axes.set_ylabel("tokens in queue")
         axes.margins(x=0)
     lines[-1].set_xlabel("simulated time, s")
-    return as_image(figure, title)
+    return as_picture(figure, title)
 
 
-def lag_against_ess(results: Mapping[str, PipelineResult]) -> Any:
+def lag_against_ess(results: Mapping[str, PipelineResult]) -> Picture:
     """Return mean lag and normalised ESS of every batch of two runs, and what the simulator's model of weights says."""
     means = {name: result.mean_normalized_ess or 0.0 for name, result in results.items()}
     title = "Older batches are less even: a normalised ESS of " + ", ".join(
@@ -161,7 +181,7 @@ def lag_against_ess(results: Mapping[str, PipelineResult]) -> Any:
     axes.set_ylim(math.floor(10 * least - 0.5) / 10, 1.08)
     axes.set_xlabel("mean lag of a batch, versions")
     axes.set_ylabel("normalised ESS")
-    return as_image(figure, title)
+    return as_picture(figure, title)
 
 
 def _model_ess(config: PipelineConfig, lag: float) -> float:
@@ -174,7 +194,7 @@ def _darker(colour: str) -> str:
     return "#2B7FB0" if colour == OTHER else colour
 
 
-def trained_over_time(results: Mapping[str, PipelineResult], chosen: str) -> Any:
+def trained_over_time(results: Mapping[str, PipelineResult], chosen: str) -> Picture:
     """Return the trained tokens that last, over time, of three runs at most; the title tells of the `chosen` one."""
     result = results[chosen]
     minutes = result.config.duration_seconds / 60
@@ -193,10 +213,10 @@ def trained_over_time(results: Mapping[str, PipelineResult], chosen: str) -> Any
     axes.set_ylim(0, max(run.trained_tokens for run in results.values()) / 1e6 * 1.12)
     axes.set_xlabel("simulated time, minutes")
     axes.set_ylabel("trained tokens, million")
-    return as_image(figure, title)
+    return as_picture(figure, title)
 
 
-def knob_sweep(knob: str, results: Mapping[int, PipelineResult]) -> Any:
+def knob_sweep(knob: str, results: Mapping[int, PipelineResult]) -> Picture:
     """Return throughput and mean normalised ESS over the values of one knob, which the title names."""
     values = list(results)
     speeds = [result.trained_tokens_per_second for result in results.values()]
@@ -218,13 +238,13 @@ def knob_sweep(knob: str, results: Mapping[int, PipelineResult]) -> Any:
     below.set_ylabel("normalised ESS")
     below.set_xlim(0, max(values) * 1.04)
     below.set_xlabel(knob)
-    return as_image(figure, title)
+    return as_picture(figure, title)
 
 
 # --- the recorded queue ------------------------------------------------------------------------------------------
 
 
-def recorded_depth(samples: Sequence[QueueSample], limit_tokens: float) -> Any:
+def recorded_depth(samples: Sequence[QueueSample], limit_tokens: float) -> Picture:
     """Return Thursday's queue over time, with its limit and the moments in which workers were paused."""
     minutes = [sample.minute for sample in samples]
     share = sum(sample.paused for sample in samples) / len(samples)
@@ -243,4 +263,4 @@ def recorded_depth(samples: Sequence[QueueSample], limit_tokens: float) -> Any:
     axes.set_ylim(0, limit * 1.2)
     axes.set_xlabel("minutes since the start")
     axes.set_ylabel("million tokens")
-    return as_image(figure, title)
+    return as_picture(figure, title)
