@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from rlinfra.given import lab_figures as figures
 from rlinfra.given.lab import QueueSample, recorded_queue
+from rlinfra.realmodel import recorded_run
 from rlinfra.simulator import PipelineConfig, simulate_pipeline
 
 GIB = 2**30
@@ -128,7 +129,7 @@ def test_a_sweep_says_what_its_ends_trade(drawn):
     """One worker brings 100 tokens a second and two bring 200, of which the first 10 s (of 41) see none trained on."""
     image = figures.knob_sweep("workers", {1: run(workers=1, lag_sigma=0), 2: run(lag_sigma=0)})
     # one worker: a batch at 20 s and one at 40 s, done at 30 s: 2,000 of 41 s; two: done at 20, 30 and 40 s
-    assert image.title == "workers from 1 to 2: throughput from 49 to 146 tokens/s, normalised ESS from 1.00 to 1.00"
+    assert image.title == "workers, 1 to 2: from 49 to 146 tokens/s, normalised ESS from 1.00 to 1.00"
     assert [axes.get_ylim()[0] for axes in drawn[0].axes] == [0, 0]
     assert is_picture(image)
 
@@ -138,6 +139,14 @@ def test_the_recorded_pauses_are_counted_over_all_samples():
     image = figures.recorded_depth(samples, limit_tokens=40e6)
     assert image.title == "Over the first 20 minutes workers are paused 50% of the time, and never in the first ten"
     assert is_picture(image)
+
+
+def test_a_report_is_read_out_by_the_titles_of_all_its_panels(drawn):
+    report = recorded_run()
+    picture = figures.of_report(report)
+    assert picture.title.startswith(f"{report.headline()}. Zero lag leaves at most ")
+    assert picture.title.count(". ") >= len(drawn[0].axes) - 1
+    assert is_picture(picture)
 
 
 def test_the_titles_claim_on_the_first_ten_minutes_holds_for_what_the_lab_shows():

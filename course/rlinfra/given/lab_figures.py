@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ..realmodel import Report
     from ..simulator import PipelineConfig, PipelineResult
     from .lab import QueueSample
 
@@ -67,6 +68,13 @@ def _within(axes: Axes, text: str, colour: str = INK, *, top: float = 0.95) -> N
     """Write a text at the right edge of the axes, on a ground that keeps lines away from it."""
     ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5}
     axes.text(0.99, top, text, color=colour, fontsize=9, bbox=ground, ha="right", va="top", transform=axes.transAxes)
+
+
+def of_report(report: Report) -> Picture:
+    """Return the figure of a measurement; its text alternative is the titles of all its panels."""
+    figure = report.figure()
+    panels = [axes.get_title(loc=place) for axes in figure.axes for place in ("left", "center")]
+    return as_picture(figure, ". ".join(title for title in (figure.get_suptitle(), *panels) if title))
 
 
 # --- memory ------------------------------------------------------------------------------------------------------
@@ -223,7 +231,7 @@ def knob_sweep(knob: str, results: Mapping[int, PipelineResult]) -> Picture:
     sizes = [result.mean_normalized_ess or 0.0 for result in results.values()]
     smallest = [result.min_normalized_ess or 0.0 for result in results.values()]
     title = (
-        f"{knob} from {values[0]:,} to {values[-1]:,}: throughput from {speeds[0]:,.0f} to {speeds[-1]:,.0f} tokens/s, "
+        f"{knob}, {values[0]:,} to {values[-1]:,}: from {speeds[0]:,.0f} to {speeds[-1]:,.0f} tokens/s, "
         f"normalised ESS from {sizes[0]:.2f} to {sizes[-1]:.2f}"
     )
     figure, (above, below) = _canvas(title, rows=2, height=4.0)
