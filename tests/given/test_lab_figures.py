@@ -141,12 +141,18 @@ def test_the_recorded_pauses_are_counted_over_all_samples():
     assert is_picture(image)
 
 
-def test_a_report_is_read_out_by_the_titles_of_all_its_panels(drawn):
+def test_the_control_and_the_worst_comparison_of_a_report_stand_in_the_title(drawn):
+    """Each comparison has its bar, in the colour of its kind."""
     report = recorded_run()
-    picture = figures.of_report(report)
-    assert picture.title.startswith(f"{report.headline()}. Zero lag leaves at most ")
-    assert picture.title.count(". ") >= len(drawn[0].axes) - 1
-    assert is_picture(picture)
+    image = figures.zero_lag(report)
+    control = report.comparison("control").max_abs_delta
+    worst = max(row.max_abs_delta for row in report.control)
+    assert image.title.startswith(f"Nothing wrong: at most {control:.2g} nats a token. ")
+    assert image.title.endswith(f": up to {worst:.2g}")
+    bars = drawn[0].axes[0].patches
+    assert [bar.get_width() for bar in bars] == [max(row.max_abs_delta, 1e-8) for row in report.control]
+    assert len({bar.get_facecolor() for bar in bars}) == len({row.kind for row in report.control})
+    assert is_picture(image)
 
 
 def test_the_titles_claim_on_the_first_ten_minutes_holds_for_what_the_lab_shows():

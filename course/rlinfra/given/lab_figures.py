@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 TRAINER, ROLLOUT, TRANSFER, LIMIT = "#0072B2", "#009E73", "#E69F00", "#D55E00"
 REFERENCE, OTHER, INK = "#999999", "#56B4E9", "#000000"
 GIB = 2**30
+WIDTH = 8.0  # inches
+SMALLEST_DELTA = 1e-8  # nats, where the logarithmic axis of differences begins: 0 has no logarithm
 
 
 @dataclass(frozen=True)
@@ -54,13 +56,19 @@ def as_picture(figure: Figure, title: str) -> Picture:
     return Picture(title, file.getvalue())
 
 
-def _canvas(title: str, *, rows: int = 1, height: float = 3.0) -> tuple[Figure, list[Axes]]:
-    """Return a figure of so many rows that share their x axis, and the axes of each row."""
+def _canvas(
+    title: str, *, rows: int = 1, height: float = 3.0, left: float = 0.09, right: float = 0.98
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of so many rows that share their x axis, and the axes of each row.
+
+    Margins are fixed: a layout engine draws everything twice, and a class that is graded draws thousands of figures.
+    """
     from matplotlib.figure import Figure  # noqa: PLC0415 - only a notebook has it
 
-    figure = Figure(figsize=(8, height), layout="constrained")
+    figure = Figure(figsize=(WIDTH, height))
+    figure.subplots_adjust(left=left, right=right, bottom=0.5 / height, top=1 - 0.35 / height, hspace=0.12)
     axes = [line[0] for line in figure.subplots(rows, sharex=True, squeeze=False)]
-    figure.suptitle(title, fontsize=10)
+    figure.suptitle(title, fontsize=10, y=1 - 0.1 / height, va="top")
     return figure, axes
 
 
@@ -68,13 +76,6 @@ def _within(axes: Axes, text: str, colour: str = INK, *, top: float = 0.95) -> N
     """Write a text at the right edge of the axes, on a ground that keeps lines away from it."""
     ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 1.5}
     axes.text(0.99, top, text, color=colour, fontsize=9, bbox=ground, ha="right", va="top", transform=axes.transAxes)
-
-
-def of_report(report: Report) -> Picture:
-    """Return the figure of a measurement; its text alternative is the titles of all its panels."""
-    figure = report.figure()
-    panels = [axes.get_title(loc=place) for axes in figure.axes for place in ("left", "center")]
-    return as_picture(figure, ". ".join(title for title in (figure.get_suptitle(), *panels) if title))
 
 
 # --- memory ------------------------------------------------------------------------------------------------------
@@ -95,7 +96,7 @@ def phase_peaks(phases: Mapping[str, Mapping[str, int]], card_gib: float) -> Pic
         f"{largest.capitalize()} needs most: {totals[largest]:.1f} of {card_gib:g} GiB. "
         f"No moment needs the sum, {sum(totals.values()):.1f} GiB"
     )
-    figure, (axes,) = _canvas(title, height=2.6)
+    figure, (axes,) = _canvas(title, height=2.6, left=0.12)
     for row, parts in enumerate(phases.values()):
         left = 0.0
         for part, size in parts.items():
@@ -125,7 +126,7 @@ def trainer_time(results: Mapping[str, PipelineResult]) -> Picture:
     }
     least, most = min(shares, key=lambda name: shares[name]), max(shares, key=lambda name: shares[name])
     title = f"The trainer trains {shares[least]:.0%} of the time {least}, and {shares[most]:.0%} with {most}"
-    figure, (axes,) = _canvas(title, height=2.4)
+    figure, (axes,) = _canvas(title, height=2.4, left=0.12)
     for row, (name, result) in enumerate(results.items()):
         axes.barh(row, shares[name], color=TRAINER)
         axes.barh(row, 1 - shares[name], left=shares[name], color=REFERENCE)
@@ -148,7 +149,7 @@ def queue_depth(results: Mapping[str, PipelineResult]) -> Picture:
     title = (
         f"No rollout starts at {limit:,} tokens or more. The queue reaches {most:,}: what is in flight still arrives"
     )
-    figure, lines = _canvas(title, rows=len(results), height=0.8 + 1.7 * len(results))
+    figure, lines = _canvas(title, rows=len(results), height=0.8 + 1.7 * len(results), left=0.11)
     for axes, (name, result) in zip(lines, results.items(), strict=True):
         times = [row["time"] for row in result.timeline]
         depths = [row["queue_tokens"] for row in result.timeline]
@@ -210,7 +211,7 @@ def trained_over_time(results: Mapping[str, PipelineResult], chosen: str) -> Pic
         f"{result.failures} failures in {minutes:g} minutes. {chosen.capitalize()}, "
         f"{result.trained_tokens / 1e6:.2f} million trained tokens last"
     )
-    figure, (axes,) = _canvas(title, height=3.2)
+    figure, (axes,) = _canvas(title, height=3.2, left=0.07, right=0.86)
     for (name, run), colour in zip(results.items(), (REFERENCE, TRAINER, LIMIT), strict=False):
         times = [row["time"] / 60 for row in run.timeline]
         tokens = [row["trained_tokens"] / 1e6 for row in run.timeline]
@@ -271,4 +272,33 @@ def recorded_depth(samples: Sequence[QueueSample], limit_tokens: float) -> Pictu
     axes.set_ylim(0, limit * 1.2)
     axes.set_xlabel("minutes since the start")
     axes.set_ylabel("million tokens")
+    return as_picture(figure, title)
+
+
+# --- the measured model ------------------------------------------------------------------------------------------
+
+KINDS = {"control": TRAINER, "mistake": LIMIT, "lag": TRANSFER}
+
+
+def zero_lag(report: Report) -> Picture:
+    """Return the largest difference of a token's log-probability in each comparison of a report, on a log axis."""
+    control = report.comparison("control")
+    worst = max(report.control, key=lambda row: row.max_abs_delta)
+    title = (
+        f"Nothing wrong: at most {control.max_abs_delta:.2g} nats a token. "
+        f"{worst.says[0].upper()}{worst.says[1:]}: up to {worst.max_abs_delta:.2g}"
+    )
+    figure, (axes,) = _canvas(title, height=0.9 + 0.3 * len(report.control), left=0.04)
+    for row, comparison in enumerate(report.control):
+        size = max(comparison.max_abs_delta, SMALLEST_DELTA)
+        axes.barh(row, size, left=0, height=0.35, color=KINDS[comparison.kind], align="edge")
+        label = f"{comparison.kind}: {comparison.says}, {comparison.max_abs_delta:.2g}"
+        axes.text(SMALLEST_DELTA * 1.2, row - 0.05, label, va="bottom", fontsize=8)
+    axes.set_xscale("log")
+    axes.set_xticks([1e-8, 1e-6, 1e-4, 1e-2, 1], ["1e-8", "1e-6", "1e-4", "0.01", "1"])  # mathtext takes long
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(SMALLEST_DELTA, 10 * max(worst.max_abs_delta, 1))
+    axes.set_ylim(len(report.control), -0.6)
+    axes.set_yticks([])
+    axes.set_xlabel("largest |Δ| of a token, nats (logarithmic axis)")
     return as_picture(figure, title)
