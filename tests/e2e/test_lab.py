@@ -14,6 +14,7 @@ from nbclient.exceptions import CellExecutionError
 
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
 LAB = ROOT / "source" / "lab" / "lab.ipynb"
 SECONDS = {"smoke": 30, "full": 120}
 
