@@ -41,8 +41,12 @@ def _app() -> Any:
     @app.command("measure")
     def measure_command(
         *,
-        model: Annotated[Path | None, typer.Option(help="A checkpoint's folder.", envvar="RL_LLM_MODEL_PATH")] = None,
-        revision: Annotated[str | None, typer.Option(help="A commit of the hub's repository: 40 digits.")] = None,
+        model: Annotated[
+            Path | None, typer.Option(help="A checkpoint's folder; by default $RL_LLM_MODEL_PATH.")
+        ] = None,
+        revision: Annotated[
+            str | None, typer.Option(help="A commit of the hub's repository; by default $RL_LLM_MODEL_REVISION.")
+        ] = None,
         hub_id: Annotated[str, typer.Option(help="The hub's repository.")] = HUB_ID,
         random_weights: Annotated[
             bool, typer.Option("--random-weights", help="The shape of Qwen3-0.6B with random weights; no download.")
@@ -68,7 +72,7 @@ def _app() -> Any:
             settings = Settings(
                 random_weights=random_weights,
                 tiny=tiny,
-                model=None if random_weights else model,
+                model=model,
                 hub_id=hub_id,
                 revision=revision,
                 device=device,

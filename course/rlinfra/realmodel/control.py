@@ -170,17 +170,25 @@ def changed_weights(model: Any, size: float, seed: int) -> Iterator[float]:
     try:
         with torch.no_grad():
             for matrix in matrices:
-                kept.append(matrix.to("cpu", copy=True))
-                old = matrix.to(torch.float32, copy=True)
+                old = matrix.clone()
+                kept.append(old.to("cpu"))
+                norm = _norm(old)
                 noise = torch.randn(matrix.shape, generator=source, device=matrix.device)
-                matrix.copy_(old + noise * (size * old.square().mean().sqrt()))
-                changed += (matrix.float() - old).square().sum().item()
-                total += old.square().sum().item()
+                matrix.add_(noise.mul_(size * norm / matrix.numel() ** 0.5))
+                changed += _norm(noise.copy_(matrix).sub_(old)) ** 2
+                total += norm**2
         yield (changed / total) ** 0.5
     finally:
         with torch.no_grad():
             for matrix, old in zip(matrices, kept, strict=False):  # an interrupt may have come half-way
                 matrix.copy_(old)
+
+
+def _norm(tensor: Any) -> float:
+    """Return the Euclidean norm of all numbers of a tensor, added up in single precision whatever its dtype."""
+    import torch
+
+    return float(torch.linalg.vector_norm(tensor, dtype=torch.float32))
 
 
 def sequences_of(of: Controlled) -> tuple[Sequence, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 INSTALL = (
     "install the extra: pip install 'rlinfra[model]' (PyPI's torch for Linux is the CUDA build of several GB; "
     "the README says how to get a CPU build)"
@@ -14,9 +16,8 @@ class ModelProblem(Exception):  # noqa: N818 - its reader is a person who runs a
 
 def require_libraries() -> None:
     """Raise `ModelProblem` that names what is missing unless torch, transformers and tokenizers can be imported."""
-    try:
-        import tokenizers  # noqa: F401
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise ModelProblem(f"{error.name or 'A library'} cannot be imported ({error}): {INSTALL}.") from error
+    for name in ("torch", "transformers", "tokenizers"):
+        try:
+            import_module(name)
+        except ImportError as error:
+            raise ModelProblem(f"{name} cannot be imported ({error}): {INSTALL}.") from error

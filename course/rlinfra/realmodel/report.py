@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 WEIGHTS = ("random", "trained")
+KINDS = ("control", "mistake", "lag")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,6 +238,9 @@ def _require_sense(report: Report) -> None:
         raise ValueError(f"report.format must be {FORMAT}, not {report.format}: measure again with this version")
     if report.setup.weights not in WEIGHTS:
         raise ValueError(f"report.setup.weights must be one of {', '.join(WEIGHTS)}, not {report.setup.weights!r}")
+    for place, comparison in enumerate(report.control):
+        if comparison.kind not in KINDS:
+            raise ValueError(f"report.control[{place}].kind must be one of {', '.join(KINDS)}, not {comparison.kind!r}")
     for place, row in enumerate(report.sequences):
         rows = (row.mask, row.behavior_logprobs, row.teacher_logprobs, row.teacher_logprobs_raw)
         if {len(values) for values in rows} != {len(row.tokens)}:
