@@ -13,13 +13,13 @@ CODE := $(shell find course autograder -name '*.py' -o -name '*.json' -o -name '
 demo: install
 	$(BIN)/rlinfra-grade demo
 
-test: install
+test: install .make/model
 	$(BIN)/python -m tests.preflight
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest $(PARALLEL)
 
 # Every test as thorough as it can be, and measured: takes three times as long, and fails below nine lines of ten.
-coverage: install
+coverage: install .make/model
 	rm -rf build/coverage && mkdir -p build/coverage
 	RLINFRA_THOROUGH=1 $(BIN)/coverage run -m pytest $(PARALLEL)
 	$(BIN)/coverage combine --quiet
@@ -70,6 +70,12 @@ install: .make/staff .make/student
 	@echo "Installing the staff's environment in $(STAFF) …"
 	$(BIN)/python $(PIP) install -c constraints.txt -e '.[lab,dev]' -e autograder/reference -e autograder/grader
 	@mkdir -p .make && touch $@
+
+# What `rlinfra measure` and its tests need, torch among it: for the tests, and not for the demo.
+.make/model: .make/staff
+	@echo "Installing the extra model (torch, transformers) in $(STAFF) …"
+	$(BIN)/python $(PIP) install -c constraints.txt -e '.[model]'
+	@touch $@
 
 .make/student-packages: pyproject.toml constraints.txt | $(STUDENT)/bin/python
 	@echo "Installing the student's environment in $(STUDENT) …"

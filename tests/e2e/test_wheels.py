@@ -51,6 +51,11 @@ def test_the_reports_template_is_in_the_staffs_wheel(wheels):
     assert "rlinfra_autograder/report/page.html.jinja" in zipfile.ZipFile(wheels["rlinfra_autograder"]).namelist()
 
 
+def test_the_recorded_run_and_its_schema_are_in_the_students_wheel(wheels):
+    files = set(zipfile.ZipFile(wheels["rlinfra"]).namelist())
+    assert {"rlinfra/realmodel/recorded.json", "rlinfra/realmodel/report.schema.json"} <= files
+
+
 def test_the_wheel_alone_in_an_empty_environment_imports_without_numpy_and_without_answers(wheels, tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "empty"], check=True)
     (site,) = (tmp_path / "empty").glob("lib/python*/site-packages")
