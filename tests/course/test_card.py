@@ -169,3 +169,16 @@ def test_a_call_is_shown_as_it_could_be_typed():
 
 def test_a_long_call_is_cut_at_twice_the_length_of_a_value():
     assert len(show_call("f", Call((list(range(1_000)),)))) == 319
+
+
+def test_a_card_with_heads_of_its_own_has_them_as_text_and_as_html():
+    row = Row("slow link", "at least 95", "90: no\nlag 2")
+    result = CheckResult("tune", "a state", 1, 5, (row,), heads=("workload", "goal", "your choice"))
+    assert result.summary().splitlines()[1:] == [
+        "  slow link",
+        "    goal        at least 95",
+        "    your choice 90: no",
+        "                lag 2",
+    ]
+    texts = Balanced(result._repr_html_()).texts
+    assert [text for text in texts if text in result.heads] == list(result.heads)

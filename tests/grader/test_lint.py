@@ -223,6 +223,15 @@ def test_a_damage_is_the_one_problem_told(root, source, damage, part):
     assert part in problems[0]
 
 
+@pytest.mark.parametrize("part", ["def tune(", "max_policy_lag"])
+def test_a_function_or_a_setting_of_a_choice_that_is_nowhere_is_told(tmp_path, part):
+    path = tmp_path / "source" / "lab" / "lab.ipynb"
+    path.parent.mkdir(parents=True)
+    text = (REPOSITORY / "source/lab/lab.ipynb").read_text(encoding="utf-8")
+    path.write_text(text.replace(part, part.upper()), encoding="utf-8")
+    assert lint_topic(tmp_path, "lab") == [f"lab: tune: {part!r} is nowhere in its prompt or code"]
+
+
 def test_headings_in_a_fenced_block_are_no_headings(root, source):
     source["closing"]["source"] = "## What to keep\n\n```python\n# a comment\n```\n"
     source.write()

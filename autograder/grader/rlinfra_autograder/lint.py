@@ -113,7 +113,7 @@ def _check_tasks(source: Any, tasks: tuple[Task, ...]) -> list[str]:
 
 
 def _check_prompt(task: Task, cells: dict[str, Any]) -> list[str]:
-    """Return what a prompt leaves out: a key that the answer must have, a class, the minutes that a task takes."""
+    """Return what a prompt leaves out: a key that the answer must have, a class, a setting, the minutes it takes."""
     prompt = cells.get(f"{task.name}-prompt")
     code = cells.get(f"{task.name}-code")
     if prompt is None or code is None:
@@ -130,8 +130,8 @@ def _check_prompt(task: Task, cells: dict[str, Any]) -> list[str]:
             wanted = [f"def {name}(" for name in (task.drill.functions if task.drill else (task.name,))]
             text = code.source
         case ChoiceTask():
-            wanted = [f"def {task.name}("]
-            text = code.source
+            wanted = [f"def {task.name}(", *task.space]
+            text = "\n".join((code.source, prompt.source))
         case VariantTask():
             wanted = list(task.fields)
             text = prompt.source

@@ -55,8 +55,9 @@ class CheckResult:
             lines.append(f"  {row.problem}" if row.problem else f"  {row.call}")
             if not row.problem:
                 width = max(map(len, self.heads[1:]))
+                further = "\n" + " " * (width + 5)
                 lines += [
-                    f"    {head:{width}} {text}"
+                    f"    {head:{width}} {text.replace(chr(10), further)}"
                     for head, text in zip(self.heads[1:], (row.expected, row.got), strict=True)
                 ]
         if self.hint:
