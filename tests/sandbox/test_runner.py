@@ -210,6 +210,16 @@ def test_what_a_function_prints_while_it_is_observed_stays_out_of_the_judged_run
     assert all(not cell.outputs for cell in run.cells.values())
 
 
+def test_what_a_cell_would_show_is_not_even_formed_in_the_judged_run(runner):
+    shown = "class Shown:\n    def __repr__(self):\n        import os; os._exit(3)\nShown()"
+    twice = "from IPython.display import display\ndisplay(Shown())"
+    cells = list(enumerate([CHECKED, shown, twice, 'check("double")']))
+    run = runner.run(cells, {3: Request("double", calls=(Call((21,)),))})
+    assert [outcome.value for outcome in run.probed["double"].outcomes] == [42]
+    assert not any(cell.fault for cell in run.cells.values())
+    assert "ended the Python process" in runner.run(cells, None).cells[1].fault
+
+
 def test_random_numbers_are_the_same_in_every_child(runner):
     source = "import random\nprint(random.random(), random.choice(range(10**9)))"
     first, again = (text_of(shown(runner, source)[0]) for _ in range(2))

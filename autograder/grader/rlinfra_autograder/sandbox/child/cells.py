@@ -24,6 +24,7 @@ def run_cells(order: dict[str, Any], shell: Shell, channel: Channel, interrupts:
     shell.user_ns["_dh"][:] = [os.getcwd()]  # noqa: PTH109 - where `%cd` comes from
     if order["judged"]:
         set_probe(_Probe(channel, interrupts))
+        shell.show_nothing()
     for place, source in order["cells"]:
         channel.send(begin=place)
         try:

@@ -182,6 +182,11 @@ class Shell(InteractiveShell):
         self.flush_streams()
         self.muted -= 1
 
+    def show_nothing(self) -> None:
+        """Drop outputs for good, and before they are formed: to draw a figure that nobody sees takes long."""
+        self.mute()
+        self.display_formatter.format = _nothing
+
     def enable_gui(self, gui: Any = None) -> None:
         """Do nothing: there is no screen."""
 
@@ -221,6 +226,11 @@ class Shell(InteractiveShell):
         except Exception:
             text = "(its text cannot be read)"
         self.emit(output_type="error", ename=etype.__name__, evalue=text, traceback=[str(line) for line in stb])
+
+
+def _nothing(*_: object, **__: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return no form of an object and nothing on it, as the formatter does of one that displayed itself."""
+    return {}, {}
 
 
 def _no_pager(*_: object, **__: object) -> None:
