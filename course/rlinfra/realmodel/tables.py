@@ -23,6 +23,7 @@ def rows_of(report: Report) -> list[list[Any]]:
     ]
     for row in report.control:
         rows.append([f"{row.kind}: {row.says}: max |Δ|", row.max_abs_delta, "nats a token"])
+        rows.append([f"{row.kind}: {row.says}: mean |Δ|", row.mean_abs_delta, "nats a token"])
         rows.append([f"{row.kind}: {row.says}: k3", row.k3, "nats a token"])
     if report.roofline:
         rows.append(["measured bandwidth", report.roofline.bytes_per_second / 1e9, "GB/s"])

@@ -24,6 +24,9 @@ def extra():
         problem = raised
     if problem:
         pytest.fail(f"These tests need the extra `model`, which `make test` installs. {problem}", pytrace=False)
+    import torch
+
+    torch.set_num_threads(1)  # beside other tests, threads that wait for each other take ten times as long
 
 
 @pytest.fixture(scope="session")

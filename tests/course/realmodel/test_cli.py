@@ -92,7 +92,7 @@ def test_without_typer_it_says_in_one_sentence_how_to_install_it():
 @pytest.mark.parametrize(("at", "code", "written"), [("loading", 130, False), ("timing a batch of 2", 130, True)])
 def test_ctrl_c_at_the_command_line_keeps_what_is_done(at, code, written, tmp_path):
     command = [sys.executable, "-m", "rlinfra.cli", *TINY, "--batches", "1,2,4096", "--out", str(tmp_path)]
-    environ = {**os.environ, "PYTHONPATH": COURSE}
+    environ = {**os.environ, "PYTHONPATH": COURSE, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     told = []
     for line in process.stderr:

@@ -194,7 +194,10 @@ def test_rows_say_first_whether_weights_are_random_and_give_every_number_a_unit(
     assert all(unit for _, value, unit in rows if not isinstance(value, str))
     values = {what: (value, unit) for what, value, unit in rows}
     assert values["batch 1: KV cache"] == (report.sweep[0].kv_cache_bytes, "bytes, equal to the formula")
-    assert values["mistake: no attention mask: max |Δ|"][0] == report.comparison("no_attention_mask").max_abs_delta
+    row = report.comparison("no_attention_mask")
+    assert values["mistake: no attention mask: max |Δ|"] == (row.max_abs_delta, "nats a token")
+    assert values["mistake: no attention mask: mean |Δ|"] == (row.mean_abs_delta, "nats a token")
+    assert values["mistake: no attention mask: k3"] == (row.k3, "nats a token")
 
 
 def test_a_cache_that_is_not_what_the_formula_says_is_no_small_print(measured):
