@@ -71,10 +71,11 @@ install: .make/staff .make/student
 	$(BIN)/python $(PIP) install -c constraints.txt -e '.[lab,dev]' -e autograder/reference -e autograder/grader
 	@mkdir -p .make && touch $@
 
-# What `rlinfra measure` and its tests need, torch among it: for the tests, and not for the demo.
+# What `rlinfra measure` and its tests need, torch among it: for the tests, and not for the demo. Not compiled: of the
+# thousands of modules of transformers a few are ever imported.
 .make/model: .make/staff
 	@echo "Installing the extra model (torch, transformers) in $(STAFF) …"
-	$(BIN)/python $(PIP) install -c constraints.txt -e '.[model]'
+	$(BIN)/python $(PIP) install --no-compile -c constraints.txt -e '.[model]'
 	@touch $@
 
 .make/student-packages: pyproject.toml constraints.txt | $(STUDENT)/bin/python
