@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import shapes, tokens
 from .loading import Loaded
 from .report import ControlRow, Sequence
-from .scoring import Generated, generate, padded, teacher_forced
+from .scoring import Generated, completion_logits, generate, padded, selected_logprobs, teacher_forced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,8 +49,9 @@ def controlled(loaded: Loaded, settings: Settings) -> Controlled:
         seed=settings.seed,
     )
     batch = padded(made, TRAINER_PADDING, loaded.tokenizer.pad_token_id)
-    teacher = teacher_forced(loaded.model, batch, temperature=settings.temperature)
-    return Controlled(loaded, settings, batch, teacher, teacher_forced(loaded.model, batch, temperature=1.0))
+    logits = completion_logits(loaded.model, batch)  # the two temperatures differ in what is done with them
+    teacher, raw = (selected_logprobs(logits, batch.tokens, at) for at in (settings.temperature, 1.0))
+    return Controlled(loaded, settings, batch, teacher, raw)
 
 
 def comparisons(of: Controlled) -> list[tuple[str, Callable[[], list[ControlRow]]]]:

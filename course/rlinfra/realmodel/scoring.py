@@ -79,15 +79,15 @@ def generate(
         )
 
 
-def teacher_forced(
-    model: Any,
-    batch: Generated,
-    *,
-    temperature: float,
-    with_attention_mask: bool = True,
-    positions_from_padding: bool = False,
+def teacher_forced(model: Any, batch: Generated, *, temperature: float, **mistakes: bool) -> Any:
+    """Return the log-probabilities of the completions by one forward pass; `mistakes` as in `completion_logits`."""
+    return selected_logprobs(completion_logits(model, batch, **mistakes), batch.tokens, temperature)
+
+
+def completion_logits(
+    model: Any, batch: Generated, *, with_attention_mask: bool = True, positions_from_padding: bool = False
 ) -> Any:
-    """Return the log-probabilities of the completions by one forward pass over prompt and completion.
+    """Return the logits that predict each token of the completions, of shape (batch, tokens, vocabulary).
 
     The mistakes: `with_attention_mask` off lets real tokens attend to the padding on the left;
     `positions_from_padding` counts positions from the first column, so that a padded prompt does not begin at 0.
@@ -99,14 +99,13 @@ def teacher_forced(
     columns = torch.arange(tokens.shape[1], device=tokens.device)[None].expand_as(tokens)
     positions = columns if positions_from_padding or not with_attention_mask else positions_of(mask)
     with torch.inference_mode():
-        logits = model(
+        return model(
             input_ids=tokens,
             attention_mask=mask if with_attention_mask else None,
             position_ids=positions,
             use_cache=False,
             logits_to_keep=batch.tokens.shape[1] + 1,  # the logits of the prompt are not worth their memory
         ).logits[:, :-1]
-        return selected_logprobs(logits, batch.tokens, temperature)
 
 
 def positions_of(mask: Any) -> Any:

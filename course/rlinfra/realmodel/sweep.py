@@ -32,13 +32,17 @@ class Timings:
 
 
 def measured_batch(loaded: Loaded, setup: Setup, roof: Roofline, batch: int) -> BatchPoint:
-    """Return the timings of a batch, after a run of two tokens that does not count."""
+    """Return the timings of a batch.
+
+    On a GPU a run of two tokens that does not count goes before: it chooses kernels and takes memory for each new size.
+    """
     import torch
 
     prompts, prompt_mask = tokens.encoded_prompts(loaded.tokenizer, batch, loaded.model.device)
     timings = Timings([], [], [], {})
     with torch.inference_mode():
-        _run(loaded, setup, prompts, prompt_mask, new_tokens=2, into=Timings([], [], [], {}))
+        if loaded.model.device.type == "cuda":
+            _run(loaded, setup, prompts, prompt_mask, new_tokens=2, into=Timings([], [], [], {}))
         for repeat in range(setup.repeats):
             torch.manual_seed(setup.seed + repeat)
             _run(loaded, setup, prompts, prompt_mask, new_tokens=setup.new_tokens, into=timings)

@@ -47,7 +47,7 @@ def _sweep_table(report: Report) -> Any:
 
     setup = report.setup
     table = Table(
-        title=f"Medians of {setup.repeats} repeats (quartiles), {setup.new_tokens} new tokens: {report.headline()}"
+        title=f"Medians (and quartiles), {setup.new_tokens} new tokens, repeats: {setup.repeats}. {report.headline()}"
     )
     heads = ["batch", "prefill, ms", "decode, ms", "scoring, ms", "decode, tokens/s", "of the roofline", "KV cache"]
     peaks = any(point.decode.peak_bytes is not None for point in report.sweep)

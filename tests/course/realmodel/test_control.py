@@ -143,17 +143,19 @@ def batch_of(logprobs, counted):
 
 
 def test_a_comparison_by_hand():
-    """r = 2, 1/2 and 1: k3 = 1 − ln 2, ln 2 − 1/2 and 0, whose mean is 1/6; a token that does not count is NaN."""
+    """r = 2, 4 and 1: r − 1 − log r is 1 − ln 2, 3 − 2 ln 2 and 0; a token that does not count is NaN."""
     import torch
 
     ln2 = math.log(2)
-    teacher = torch.tensor([[-1.0 + ln2, -1.0 - ln2], [-1.0, math.nan]])
-    row = row_of("a", "lag", "b", teacher, batch_of([[-1.0, -1.0], [-1.0, math.nan]], [[True, True], [True, False]]))
+    teacher = torch.tensor([[-2.0 + ln2, -2.0 + 2 * ln2], [-1.0, math.nan]])
+    row = row_of("a", "lag", "b", teacher, batch_of([[-2.0, -2.0], [-1.0, math.nan]], [[True, True], [True, False]]))
     assert (row.name, row.kind, row.says, row.tokens) == ("a", "lag", "b", 3)
-    assert row.max_abs_delta == pytest.approx(ln2, rel=1e-6)
-    assert row.mean_abs_delta == pytest.approx(2 * ln2 / 3, rel=1e-6)
-    assert row.mean_delta == pytest.approx(0, abs=1e-7)
-    assert row.k3 == pytest.approx(1 / 6, rel=1e-6)
+    assert row.max_abs_delta == pytest.approx(2 * ln2, rel=1e-6)
+    assert row.mean_abs_delta == row.mean_delta == pytest.approx(ln2, rel=1e-6)
+    assert row.k3 == pytest.approx((4 - 3 * ln2) / 3, rel=1e-6)
+    back = row_of("a", "lag", "b", -1 - teacher, batch_of([[1.0, 1.0], [0.0, math.nan]], [[True, True], [True, False]]))
+    assert back.mean_delta == pytest.approx(-ln2, rel=1e-6)
+    assert back.k3 == pytest.approx((3 * ln2 - 1.25) / 3, rel=1e-6)  # r = 1/2, 1/4 and 1
 
 
 def test_log_probabilities_by_hand():

@@ -11,6 +11,7 @@ from rlinfra.realmodel.roofline import decode_work, floor_seconds, forward_work,
 from rlinfra.realmodel.run import setup_of
 from rlinfra.realmodel.shapes import random_gpt2, random_qwen3
 from rlinfra.realmodel.sweep import formula_bytes, measured_batch
+from rlinfra.realmodel.tokens import encoded_prompts
 
 from .conftest import TINY
 
@@ -55,6 +56,31 @@ def test_it_also_does_where_each_head_has_its_own_keys(tiny):
     loaded = Loaded(gpt2, tiny.tokenizer, "tiny GPT-2", "random", (2,))
     point = measured_batch(loaded, setup_of(loaded, TINY), H200, 2)
     assert point.kv_cache_bytes == point.kv_formula_bytes == 2 * (point.prompt_width + 23) * 1024
+
+
+@pytest.mark.parametrize("kind", ["rotary", "absolute"])
+def test_the_loop_decodes_what_the_librarys_own_generate_does(tiny, kind, monkeypatch):
+    """Both greedy: one wrong position, mask or cache entry would lead to other tokens."""
+    import torch
+
+    made = []
+
+    def greedy(logits, _):
+        made.append(logits[:, -1:].argmax(-1))
+        return made[-1]
+
+    vocabulary = len(tiny.tokenizer)
+    draw = {"rotary": random_qwen3, "absolute": random_gpt2}[kind]
+    model = draw(vocabulary=vocabulary, seed=5, dtype=torch.float32, device="cpu")
+    loaded = Loaded(model, tiny.tokenizer, "tiny", "random", ())
+    prompts, mask = encoded_prompts(tiny.tokenizer, 3, "cpu")
+    expected = model.generate(
+        input_ids=prompts, attention_mask=mask, max_new_tokens=TINY.new_tokens, do_sample=False, pad_token_id=0
+    )[:, prompts.shape[1] :]
+    monkeypatch.setattr("rlinfra.realmodel.sweep._sampled", greedy)
+    measured_batch(loaded, setup_of(loaded, TINY), H200, 3)
+    assert len(expected.unique()) > 5
+    assert torch.cat(made[-TINY.new_tokens :], 1).tolist() == expected.tolist()
 
 
 # --- the roofline, by hand ---------------------------------------------------------------------------------------
