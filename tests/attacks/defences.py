@@ -220,8 +220,13 @@ class _OneProcess:
 
 @contextmanager
 def _one_run(bench: Bench) -> Iterator[GradeIt]:
-    with mock.patch.object(attempt.Attempt, "_handle", _logging_every_output):
-        yield lambda notebook, student: bench.grade(notebook, student, _OneRun(bench.runner))
+    shown = "shell", "Shell.show_nothing = lambda self: None"
+    with (
+        mock.patch.object(attempt.Attempt, "_handle", _logging_every_output),
+        _program(bench, [shown]) as program,
+        running(replace(bench.settings, program=program), started=False) as runner,
+    ):
+        yield lambda notebook, student: bench.grade(notebook, student, _OneRun(runner))
 
 
 @contextmanager

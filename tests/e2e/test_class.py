@@ -30,9 +30,14 @@ TOPIC_OF = {task.name: topic for topic in NAMES for task in load_tasks(topic)}
 
 
 def topics_of(student):
-    """Return the topics that a student is graded in: all, but those in which it is as another one, or takes long."""
+    """Return the topics that a student is graded in: all, but those in which it is as another one, or takes long.
+
+    Right answers in every style and every topic are the audit's; here all but the first are right in every second one.
+    """
     if student.id == "tara":
         return LOOPS_IN
+    if student.id in FLAWLESS[1:]:
+        return NAMES[FLAWLESS.index(student.id) % 2 :: 2]
     mistaken_in = [TOPIC_OF[name] for name in student.mistakes]
     return [*dict.fromkeys([*mistaken_in, "memory"])] if mistaken_in else NAMES
 
@@ -75,8 +80,9 @@ def test_there_are_24_students_with_ten_different_mistakes():
     assert len({wrong for student in STUDENTS.values() for wrong in student.mistakes.values()}) == 10
 
 
-@pytest.mark.parametrize("topic", NAMES)
-@pytest.mark.parametrize("student", FLAWLESS)
+@pytest.mark.parametrize(
+    ("student", "topic"), [(student, topic) for student in FLAWLESS for topic in topics_of(STUDENTS[student])]
+)
 def test_a_flawless_student_has_full_marks(graded, student, topic):
     result = graded[student, topic]
     assert result.earned == 20

@@ -514,10 +514,11 @@ def test_a_request_holds_one_call_a_hidden_case_and_nothing_but_inputs(task):
     request = request_of(task, SEED)
     assert len(request) == len(hidden_set(task.name, SEED).cases)
     assert request.read == ()
-    for place in range(len(request)):
-        message = request.message(place)
-        assert list(message) == ["call"]
-        assert set(message["call"]) <= {"args", "kwargs", "driver"}
+    asked = request.message(range(len(request)))["asked"]
+    assert len(asked) == len(request)
+    for one in asked:
+        assert list(one) == ["call"]
+        assert set(one["call"]) <= {"args", "kwargs", "driver"}
 
 
 @pytest.mark.parametrize("task", [*VARIANTS, *SORTINGS], ids=by_name)

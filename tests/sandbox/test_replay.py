@@ -80,10 +80,10 @@ def judged(notebook, topic, judging):
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", NAMES)
 def test_a_cell_that_kills_the_process_costs_nothing_wherever_it_stands(root, judging, topic):
-    """A quarter of the positions in a notebook, another one for each topic; where it may take its time, all four."""
+    """A sixth of the positions in a notebook, another one for each topic; where it may take its time, all six."""
     notebook = solved(root, topic)
-    for first in range(4) if THOROUGH else [NAMES.index(topic) % 4]:
-        some = positions(notebook)[first::4]
+    for first in range(6) if THOROUGH else [NAMES.index(topic) % 6]:
+        some = positions(notebook)[first::6]
         killers = {position: list(KILLERS)[number % len(KILLERS)] for number, position in enumerate(some)}
         result = judged(with_killers(notebook, killers), topic, judging)
         told = {position: why for position, killer in killers.items() if (why := KILLERS[killer])}
