@@ -4,7 +4,7 @@ PYTHON ?= python3
 STAFF := .venv
 STUDENT := .venv-student
 BIN := $(STAFF)/bin
-PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
+PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := -m pip --disable-pip-version-check --quiet
 CODE := $(shell find course autograder -name '*.py' -o -name '*.json' -o -name 'pyproject.toml')
 

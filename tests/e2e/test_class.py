@@ -36,6 +36,8 @@ def topics_of(student):
     """
     if student.id == "tara":
         return LOOPS_IN
+    if student.id == "sven":
+        return NAMES[::2]  # each death begins a notebook anew
     if student.id in FLAWLESS[1:]:
         return NAMES[FLAWLESS.index(student.id) % 2 :: 2]
     mistaken_in = [TOPIC_OF[name] for name in student.mistakes]

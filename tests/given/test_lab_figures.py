@@ -7,7 +7,6 @@ import html
 import re
 
 import pytest
-from matplotlib.figure import Figure
 
 from rlinfra.given import lab_figures as figures
 from rlinfra.given.lab import QueueSample, recorded_queue
@@ -38,12 +37,10 @@ def run(**chosen):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """The figures that were drawn, to look at their axes."""
+    """The figures that were made, to look at their axes."""
     seen = []
-    save = Figure.savefig
-    monkeypatch.setattr(
-        Figure, "savefig", lambda figure, *args, **kwargs: (seen.append(figure), save(figure, *args, **kwargs))
-    )
+    kind = figures.Picture
+    monkeypatch.setattr(figures, "Picture", lambda title, figure: (seen.append(figure), kind(title, figure))[1])
     return seen
 
 

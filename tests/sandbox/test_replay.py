@@ -17,6 +17,7 @@ from tests.conftest import QUICK, STUDENT_PYTHON, THOROUGH
 
 FLAWLESS = solve_in_style(0)
 NAMES = [topic.name for topic in TOPICS]
+TOPICS_HERE = NAMES if THOROUGH else NAMES[::3]
 FIRST_LINE = "# the killer"
 KILLERS = {
     "import os; os._exit(3)": "ended the Python process (exit status 3)",
@@ -78,7 +79,7 @@ def judged(notebook, topic, judging):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("topic", NAMES)
+@pytest.mark.parametrize("topic", TOPICS_HERE)
 def test_a_cell_that_kills_the_process_costs_nothing_wherever_it_stands(root, judging, topic):
     """A sixth of the positions in a notebook, another one for each topic; where it may take its time, all six."""
     notebook = solved(root, topic)
@@ -93,7 +94,7 @@ def test_a_cell_that_kills_the_process_costs_nothing_wherever_it_stands(root, ju
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("topic", NAMES)
+@pytest.mark.parametrize("topic", TOPICS_HERE)
 def test_a_cell_that_never_ends_costs_nothing_in_between_or_at_the_end(root, judging, topic):
     """In two places only: each costs the seconds that a cell may take."""
     notebook = solved(root, topic)
@@ -104,7 +105,7 @@ def test_a_cell_that_never_ends_costs_nothing_in_between_or_at_the_end(root, jud
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("topic", NAMES)
+@pytest.mark.parametrize("topic", TOPICS_HERE)
 def test_a_function_that_kills_the_process_loses_its_own_points_and_no_others(root, judging, topic):
     number = NAMES.index(topic)
     tasks = [task for task in load_tasks(topic) if isinstance(task, FunctionTask)]

@@ -92,11 +92,6 @@ class Pool:
         fresh = multiprocessing.get_context("spawn")  # a fork would inherit the locks of the progress display
         return ProcessPoolExecutor(self._workers, mp_context=fresh, initializer=_begin_work)
 
-    def begin(self, prepare: Callable[[Any], object], settings: Any) -> None:
-        """Let every worker start and get ready meanwhile; what goes wrong with that, its first job says."""
-        for _ in range(self._workers):
-            self._executor.submit(prepare, settings)
-
     def run(self, settings: Any, jobs: Sequence[Any], take: Callable[[Any], None], chunk: int = 1) -> None:
         """Do the jobs and hand out each outcome as it comes.
 

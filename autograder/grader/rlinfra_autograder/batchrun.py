@@ -14,6 +14,7 @@ from .cluster import Cluster
 from .database import GradebookError
 from .entries import FAILED, GRADED, UNGRADED
 from .fitness import ClusterError, Terms
+from .gradebook import GradebookWriter
 from .hidden import DEMO_SEED, DEMO_SEED_ADVICE, course_seed
 from .progress import run_pool
 from .runners import STUDENT_PYTHON, verified_environment
@@ -21,14 +22,13 @@ from .sandbox.limits import Limits
 from .sandbox.zygote import RunnerError
 from .sanitise import one_line
 from .submissions import Fingerprints, find_submissions
-from .worker import Job, Settings, get_ready
+from .worker import Job, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from .gradebook import GradebookWriter
     from .worker import Outcome
 
 LOG = Path("build") / "batch.log"
@@ -62,25 +62,21 @@ def run_batch(
     try:
         with ExitStack() as stack:
             cluster = stack.enter_context(Cluster(dask)) if dask else None
-            if cluster is None:
-                pool = Pool(min(workers, len(found)))
-                stack.callback(pool.close)
-                pool.begin(get_ready, settings)
             environment = verified_environment(root, settings.python, confined)
             made_with = {"limits": Limits().to_data(), "confined": confined, **environment}
             if cluster is not None:
                 cluster.agree(settings, Terms.of(settings, topics, made_with))
-                pool = Pool(cluster.workers, cluster.start, cluster.look)
-            from .gradebook import GradebookWriter  # noqa: PLC0415 - nbgrader takes a second: workers start meanwhile
-
+            fingerprints = Fingerprints(root, settings.seed, made_with)
+            jobs = [Job(submission, fingerprints.of(submission)) for submission in found]
             gradebook = stack.enter_context(GradebookWriter(root, db_url))
             for topic in topics:
                 gradebook.require(topic)
-            fingerprints = Fingerprints(root, settings.seed, made_with)
-            jobs = [Job(submission, fingerprints.of(submission)) for submission in found]
             todo, known = open_jobs(jobs, gradebook.entries(), force=force)
             tally = Tally(known)
-            chunk = cluster.chunk(len(todo)) if cluster else 1
+            if cluster is None:
+                pool, chunk = Pool(min(workers, max(len(todo), 1))), 1
+            else:
+                pool, chunk = Pool(cluster.workers, cluster.start, cluster.look), cluster.chunk(len(todo))
             _grade(pool, settings, todo, gradebook, tally, console=console, chunk=chunk)
     except (RunnerError, GradebookError, ClusterError) as error:
         raise BatchError(str(error)) from error

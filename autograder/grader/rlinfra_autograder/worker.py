@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import traceback
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -54,12 +53,6 @@ class Outcome:
     handed_in: datetime | None = None
     log: str = ""
     observations: bytes = b""
-
-
-def get_ready(settings: Settings) -> None:
-    """Start the runner that the first job will need; an error is kept for that job to say."""
-    with suppress(Exception):
-        verified_runner(settings.root, settings.python, settings.confined)
 
 
 def work(settings: Settings, jobs: list[Job]) -> list[Outcome]:

@@ -33,13 +33,21 @@ SMALLEST_DELTA = 1e-8  # nats, where the logarithmic axis of differences begins:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawn figure as PNG, with the sentence that stands for it where it cannot be seen.
+    """A figure, with the sentence that stands for it where it cannot be seen.
 
-    It shows itself as HTML: JupyterLab drops the text alternative of a plain PNG output.
+    It shows itself as HTML: JupyterLab drops the text alternative of a plain PNG output. It is drawn when it is shown,
+    which takes longer than all else, and in a run that is only judged nobody looks.
     """
 
     title: str
-    png: bytes
+    figure: Figure
+
+    @property
+    def png(self) -> bytes:
+        """The drawn figure."""
+        file = io.BytesIO()
+        self.figure.savefig(file, format="png", dpi=110)
+        return file.getvalue()
 
     def __repr__(self) -> str:
         return self.title
@@ -47,13 +55,6 @@ class Picture:
     def _repr_html_(self) -> str:
         source = base64.b64encode(self.png).decode("ascii")
         return f'<img src="data:image/png;base64,{source}" alt="{html.escape(self.title)}">'
-
-
-def as_picture(figure: Figure, title: str) -> Picture:
-    """Return a Matplotlib figure as a picture that a notebook shows; `title` is its text alternative."""
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=110)
-    return Picture(title, file.getvalue())
 
 
 def _canvas(
@@ -113,7 +114,7 @@ def phase_peaks(phases: Mapping[str, Mapping[str, int]], card_gib: float) -> Pic
     axes.invert_yaxis()
     axes.set_xlim(0, max(card_gib, *totals.values()) * 1.04)
     axes.set_xlabel("resident, GiB")
-    return as_picture(figure, title)
+    return Picture(title, figure)
 
 
 # --- the simulated loop ------------------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def trainer_time(results: Mapping[str, PipelineResult]) -> Picture:
     axes.set_xlim(0, 1.22)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.set_xlabel("share of the trainer's time")
-    return as_picture(figure, title)
+    return Picture(title, figure)
 
 
 def queue_depth(results: Mapping[str, PipelineResult]) -> Picture:
@@ -165,7 +166,7 @@ def queue_depth(results: Mapping[str, PipelineResult]) -> Picture:
         axes.set_ylabel("tokens in queue")
         axes.margins(x=0)
     lines[-1].set_xlabel("simulated time, s")
-    return as_picture(figure, title)
+    return Picture(title, figure)
 
 
 def lag_against_ess(results: Mapping[str, PipelineResult]) -> Picture:
@@ -190,7 +191,7 @@ def lag_against_ess(results: Mapping[str, PipelineResult]) -> Picture:
     axes.set_ylim(math.floor(10 * least - 0.5) / 10, 1.08)
     axes.set_xlabel("mean lag of a batch, versions")
     axes.set_ylabel("normalised ESS")
-    return as_picture(figure, title)
+    return Picture(title, figure)
 
 
 def _model_ess(config: PipelineConfig, lag: float) -> float:
@@ -222,7 +223,7 @@ def trained_over_time(results: Mapping[str, PipelineResult], chosen: str) -> Pic
     axes.set_ylim(0, max(run.trained_tokens for run in results.values()) / 1e6 * 1.12)
     axes.set_xlabel("simulated time, minutes")
     axes.set_ylabel("trained tokens, million")
-    return as_picture(figure, title)
+    return Picture(title, figure)
 
 
 def knob_sweep(knob: str, results: Mapping[int, PipelineResult]) -> Picture:
@@ -247,7 +248,7 @@ def knob_sweep(knob: str, results: Mapping[int, PipelineResult]) -> Picture:
     below.set_ylabel("normalised ESS")
     below.set_xlim(0, max(values) * 1.04)
     below.set_xlabel(knob)
-    return as_picture(figure, title)
+    return Picture(title, figure)
 
 
 # --- the recorded queue ------------------------------------------------------------------------------------------
@@ -272,7 +273,7 @@ def recorded_depth(samples: Sequence[QueueSample], limit_tokens: float) -> Pictu
     axes.set_ylim(0, limit * 1.2)
     axes.set_xlabel("minutes since the start")
     axes.set_ylabel("million tokens")
-    return as_picture(figure, title)
+    return Picture(title, figure)
 
 
 # --- the measured model ------------------------------------------------------------------------------------------
@@ -301,4 +302,4 @@ def zero_lag(report: Report) -> Picture:
     axes.set_ylim(len(report.control), -0.6)
     axes.set_yticks([])
     axes.set_xlabel("largest |Δ| of a token, nats (logarithmic axis)")
-    return as_picture(figure, title)
+    return Picture(title, figure)
