@@ -224,7 +224,7 @@ def _one_run(bench: Bench) -> Iterator[GradeIt]:
     with (
         mock.patch.object(attempt.Attempt, "_handle", _logging_every_output),
         _program(bench, [shown]) as program,
-        running(replace(bench.settings, program=program), started=False) as runner,
+        running(replace(bench.settings, program=program)) as runner,
     ):
         yield lambda notebook, student: bench.grade(notebook, student, _OneRun(runner))
 

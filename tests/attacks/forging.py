@@ -95,7 +95,7 @@ time.sleep(0.2)
         cell(
             WIRE
             + """
-deadline = time.time() + 12
+deadline = time.time() + 20
 while time.time() < deadline:
     for place in range(40):
         own_send('{"begin": %d}' % place)
@@ -112,7 +112,7 @@ while time.time() < deadline:
         cell("""
 import time
 from rlinfra import check
-deadline = time.time() + 12
+deadline = time.time() + 20
 while time.time() < deadline:
     check("bytes_per_parameter")
     time.sleep(0.3)
