@@ -59,7 +59,7 @@ def running(settings: ChildSettings, started: bool = True) -> Iterator[Runner]:
     """Start a runner of such children, and close it in the end."""
     with ZygoteRunner(settings) as runner:
         if started:
-            runner.zygote()
+            runner.zygote().warm_up()
         yield runner
 
 

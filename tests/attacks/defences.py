@@ -168,7 +168,7 @@ def _logging_every_output(self: Any, message: Any, child: Any) -> bool:
 
 
 def _restarting_the_clock(self: Any, message: Any, child: Any) -> bool:
-    return _HANDLE(self, message, child) or "begin" in message or "probe" in message
+    return _HANDLE(self, message, child) or "end" in message or "probe" in message
 
 
 def _giving_up(self: Any, kind: str, why: str) -> Any:

@@ -38,7 +38,7 @@ ATTACKS = (
         "a message nested 100,000 deep",
         KIND,
         "An observation of 100,000 opening brackets, so that the grader's parser runs out of stack.",
-        _in_a_function("'{\"observed\": ' + '[' * 100_000"),
+        _in_a_function("'{\"observed\": [' + '[' * 100_000"),
         Goal.GRADER,
         "a message that cannot be read ends the child",
     ),
@@ -46,7 +46,7 @@ ATTACKS = (
         "a value nested deeper than Python recurses",
         KIND,
         "A well-formed observation of 900 lists in one another: it can be parsed, and not walked through.",
-        _in_a_function("json.dumps({'observed': {'value': 0}}).replace('0', '[' * 900 + ']' * 900)"),
+        _in_a_function("json.dumps({'observed': [{'value': 0}]}).replace('0', '[' * 900 + ']' * 900)"),
         Goal.GRADER,
         "messages are bounded",
     ),
@@ -54,7 +54,7 @@ ATTACKS = (
         "an integer of 4,000 digits",
         KIND,
         "An observation that no float can hold, so that the comparison overflows.",
-        _in_a_function("'{\"observed\": {\"value\": ' + '9' * 4000 + '}}'"),
+        _in_a_function("'{\"observed\": [{\"value\": ' + '9' * 4000 + '}]}'"),
         Goal.GRADER,
         "messages are bounded",
     ),
@@ -91,14 +91,14 @@ time.sleep(0.2)
     Attack(
         "a new step for ever",
         KIND,
-        "Announces a new step twice a second and sleeps in between, so that no clock ever runs out.",
+        "Says several times a second that a cell has ended, and sleeps in between, so that no clock ever runs out.",
         cell(
             WIRE
             + """
 deadline = time.time() + 20
 while time.time() < deadline:
     for place in range(40):
-        own_send('{"begin": %d}' % place)
+        own_send('{"end": %d, "count": 1}' % place)
     time.sleep(0.3)
 """
         ),

@@ -21,6 +21,7 @@ from .world import World
 def in_use(one: Bench) -> dict[str, object]:
     """Return what the grader holds: processes, its own and the zygote's descriptors, files in its folders."""
     zygote = one.runner.zygote()
+    zygote.warm_up()
     return {
         "processes": sorted(descendants()),
         "descriptors of the grader": _descriptors(os.getpid()),

@@ -16,8 +16,8 @@ from rlinfra_autograder.batch import Pool
 from rlinfra_autograder.cluster import Cluster
 from rlinfra_autograder.entries import FAILED, GRADED, Entry
 from rlinfra_autograder.fitness import ClusterError, Terms
+from rlinfra_autograder.jobs import Job, Outcome, Settings
 from rlinfra_autograder.submissions import Fingerprints, Submission
-from rlinfra_autograder.worker import Job, Outcome, Settings
 from tests.conftest import ROOT, STUDENT_PYTHON
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask's own threads

@@ -80,7 +80,7 @@ def test_where_student_code_cannot_be_confined_the_synthetic_class_is_graded_and
     def refuses(*_):
         raise RunnerError("student code cannot be confined here: this kernel has no Landlock")
 
-    monkeypatch.setattr(demo, "verified_environment", refuses)
+    monkeypatch.setattr(demo.Nursery, "verified_environment", refuses)
     said = run_demo()
     assert "no Landlock" in said
     assert "marks every grade" in said

@@ -21,10 +21,11 @@ from rich.console import Console
 from rlinfra_autograder.classroom import mistaken_student, synthetic_class
 from rlinfra_autograder.gradebook import GradebookWriter
 from rlinfra_autograder.hidden import DEMO_SEED
+from rlinfra_autograder.jobs import Job, Settings
 from rlinfra_autograder.release import write_release
 from rlinfra_autograder.runners import STUDENT_PYTHON, verified_runner
 from rlinfra_autograder.submissions import Fingerprints, find_submissions
-from rlinfra_autograder.worker import Job, Settings, work
+from rlinfra_autograder.worker import work
 from tests.e2e.course import copy_course
 
 from .course import REPOSITORY, edit

@@ -11,8 +11,8 @@ import pytest
 
 from rlinfra_autograder.batch import ALL_GRADED, INTERRUPTED, SOME_FAILED, SOME_UNGRADED, Pool, Tally, open_jobs
 from rlinfra_autograder.entries import FAILED, GRADED, UNGRADED, Entry
+from rlinfra_autograder.jobs import Job, Outcome, Settings
 from rlinfra_autograder.submissions import Submission
-from rlinfra_autograder.worker import Job, Outcome, Settings
 
 SETTINGS = Settings(Path(), Path(), confined=True, seed="")
 

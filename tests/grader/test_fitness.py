@@ -8,8 +8,8 @@ import pytest
 
 from rlinfra_autograder.entries import FAILED, GRADED, Entry
 from rlinfra_autograder.fitness import ClusterError, Terms, end_batch, grade_as_agreed, unfit
+from rlinfra_autograder.jobs import Job, Outcome, Settings
 from rlinfra_autograder.submissions import Fingerprints, Submission
-from rlinfra_autograder.worker import Job, Outcome, Settings
 from tests.conftest import ROOT, STUDENT_PYTHON
 
 SETTINGS = Settings(ROOT, STUDENT_PYTHON, confined=True, seed="a long secret")

@@ -122,7 +122,7 @@ def test_a_request_for_calls_asks_for_each_call_in_one_message():
 def test_a_request_for_variables_reads_each_in_one_message():
     request = Request("answer", read=("answer", "STUDENT"))
     assert len(request) == 2
-    assert request.message(range(2)) == {"asked": [{"read": "answer"}, {"read": "STUDENT"}]}
+    assert request.message(range(2)) == {"asked": [{"read": "answer"}, {"read": "STUDENT"}], "one by one": False}
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ from nbconvert import HTMLExporter
 from nbformat import from_dict
 from playwright.sync_api import Error
 
-from rlinfra_autograder.sanitise import clean_cell, clean_markdown, clean_notebook, clean_output, one_line
+from rlinfra_autograder.sanitise import clean_cell, clean_markdown, clean_notebook, clean_output
+from rlinfra_autograder.text import one_line
 from tests.e2e.browser import SCREENSHOTS, TOKEN, chromium_page, jupyter_lab
 from tests.preflight import chromium
 

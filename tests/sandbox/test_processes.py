@@ -117,6 +117,7 @@ from rlinfra_autograder.sandbox.limits import Limits
 from rlinfra_autograder.sandbox.runner import ZygoteRunner
 from rlinfra_autograder.sandbox.zygote import ChildSettings
 runner = ZygoteRunner(ChildSettings(Path(sys.argv[1]), Limits(cell_cpu_seconds=60)))
+runner.run([(0, "'the zygote is warm'")], None)
 print(runner.zygote().pid, runner.zygote().folder, flush=True)
 runner.run([(0, sys.argv[2])], None)
 """
@@ -132,3 +133,55 @@ def test_a_grader_that_is_killed_takes_the_zygote_and_its_child_along(cell):
         (child,) = zygote.children()
         grader.kill()
     assert eventually(lambda: is_gone(zygote.pid) and is_gone(child.pid) and not Path(folder).exists())
+
+
+# --- twins ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def twin(runner):
+    """A runner whose zygote is a twin of the other runner's."""
+    runner.zygote().warm_up()
+    with ZygoteRunner(PLAIN, first=runner.zygote().control) as twin:
+        yield twin
+
+
+def test_a_twin_is_a_zygote_of_its_own_with_one_thread_and_no_file(runner, twin):
+    first, second = runner.zygote(), twin.zygote()
+    assert (second.pid != first.pid, second.folder != first.folder) == (True, True)
+    assert psutil.Process(second.pid).parent().pid == first.pid
+    where = "import os; print(os.environ['HOME'], os.getcwd(), os.environ['TMPDIR'])"
+    assert {Path(place).parent for place in printed(twin, where).split()} == {second.folder}
+    assert psutil.Process(second.pid).num_threads() == 1
+    assert psutil.Process(second.pid).num_fds() == ZYGOTES_DESCRIPTORS
+
+
+def test_a_twin_ends_with_its_runner_and_the_first_one_goes_on(runner, twin):
+    pid, folder = twin.zygote().pid, twin.zygote().folder
+    twin.close()
+    assert eventually(lambda: is_gone(pid))
+    assert not folder.exists()
+    assert printed(runner, "print(6 * 7)") == "42\n"
+
+
+def test_where_the_first_zygote_is_gone_a_runner_starts_its_own(runner):
+    with ZygoteRunner(PLAIN) as other:
+        control = other.zygote().control
+    with ZygoteRunner(PLAIN, first=control) as alone:
+        assert printed(alone, "print(6 * 7)") == "42\n"
+        assert psutil.Process(alone.zygote().pid).parent().pid == psutil.Process().pid
+
+
+def test_after_a_twin_was_killed_the_next_run_has_a_new_one(runner, twin):
+    first = twin.zygote().pid
+    psutil.Process(first).kill()
+    assert printed(twin, "print(6 * 7)") == "42\n"
+    assert psutil.Process(twin.zygote().pid).parent().pid == runner.zygote().pid
+
+
+def test_the_first_zygote_leaves_no_dead_twin_to_whoever_inherits_them():
+    with ZygoteRunner(PLAIN) as runner:
+        with ZygoteRunner(PLAIN, first=runner.zygote().control) as twin:
+            pid = twin.zygote().pid
+        assert eventually(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    assert not psutil.pid_exists(pid)

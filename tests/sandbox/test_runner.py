@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rlinfra.observe import Call
+from rlinfra.observe import Call, Observation
 from rlinfra_autograder.probes import MISSING, NOT_CALLABLE, NOT_REACHED, OBSERVED, Fault, Request
 from rlinfra_autograder.sandbox.attempt import CellRun
 from rlinfra_autograder.sandbox.runner import ZygoteRunner
@@ -241,3 +241,21 @@ def test_after_too_many_faults_the_rest_is_not_run_and_says_so(settings):
     why = "ended the Python process (exit status 3)"
     last = f"{why}; it was the last of too many, and the rest was not run"
     assert [cell.fault for cell in cells] == [why, why, last]
+
+
+def test_a_function_that_says_that_its_cell_has_ended_loses_its_own_check_and_the_run_ends(runner):
+    forging = CHECKED.replace("return", 'import os; os.write(3, b\'{"end": 1, "count": 1}\\n\'); return')
+    probed = probe(runner, forging, "check('double')", "print('next')", at=1)
+    assert not any(isinstance(outcome, Observation) for outcome in probed.outcomes)
+
+
+def test_where_a_process_ends_between_many_calls_the_fault_is_of_that_call_alone(runner):
+    ending = CHECKED.replace("return", "import os; number == 30 and os._exit(1); return")
+    expected = [Fault("died") if number == 30 else 2 * number for number in range(50)]
+    assert values(probe(runner, ending, "check('double')", numbers=tuple(range(50)))) == expected
+
+
+def test_where_a_call_takes_too_long_between_many_the_fault_is_of_that_call_alone(runner):
+    slow = CHECKED.replace("return", "\n    while number == 30: pass\n    return")
+    expected = [Fault("time") if number == 30 else 2 * number for number in range(50)]
+    assert values(probe(runner, slow, "check('double')", numbers=tuple(range(50)))) == expected

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import socket
 import threading
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
@@ -17,9 +18,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .entries import FAILED, UNGRADED, Entry
-from .runners import let_go_of_runners
-from .worker import Job, Outcome
-from .worker import work as grade_jobs
+from .jobs import Job, Outcome, Settings
+from .runners import Nursery, fork_runners_from, let_go_of_runners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ALL_GRADED, SOME_UNGRADED, SOME_FAILED, INTERRUPTED = 0, 3, 1, 130
 _AHEAD = 2  # jobs a worker has waiting: enough that none idles, few enough that a long list costs no memory
 _LOOK_SECONDS = 5.0
+_PRELOADED = ("rlinfra_autograder.cli", "rlinfra_autograder.worker")  # the first is what our command's script imports
 
 
 @dataclass
@@ -71,6 +72,7 @@ class Pool:
 
     `work` is what they do with settings and a few jobs, which they grade by default; `given_up` tells of a job that
     kills them. `look` is called while nothing comes, every few seconds; it raises where nothing will come any more.
+    Processes that run notebooks share a `nursery`.
     """
 
     def __init__(
@@ -81,16 +83,31 @@ class Pool:
         *,
         work: Callable[[Any, list[Any]], list[Any]] | None = None,
         given_up: Callable[[Any], Any] | None = None,
+        nursery: Nursery | None = None,
     ) -> None:
         self._work, self._given_up = work or grade_jobs, given_up or _given_up
         self._workers = workers
         self._start = start or self._processes
         self._look = look
+        self._nursery = nursery
         self._executor = self._start()
 
     def _processes(self) -> Executor:
-        fresh = multiprocessing.get_context("spawn")  # a fork would inherit the locks of the progress display
-        return ProcessPoolExecutor(self._workers, mp_context=fresh, initializer=_begin_work)
+        # a fork of this process would inherit the locks of the progress display; theirs imports what they need once
+        fresh = multiprocessing.get_context("forkserver")
+        fresh.set_forkserver_preload([*_PRELOADED, self._work.__module__])
+        first = self._nursery.open() if self._nursery else None
+        return ProcessPoolExecutor(self._workers, mp_context=fresh, initializer=_begin_work, initargs=(first,))
+
+    def prepare(self, get_ready: Callable[..., None], *arguments: Any) -> None:
+        """Start the workers, and let each of them get ready; this process does not wait for it."""
+
+        def start() -> None:
+            with suppress(RuntimeError):  # closed or broken meanwhile, as whoever has work for them will see
+                for _ in range(self._workers):
+                    self._executor.submit(get_ready, *arguments)
+
+        threading.Thread(target=start, daemon=True).start()
 
     def run(self, settings: Any, jobs: Sequence[Any], take: Callable[[Any], None], chunk: int = 1) -> None:
         """Do the jobs and hand out each outcome as it comes.
@@ -149,8 +166,23 @@ def keep_log(path: Path, entry: Entry, log: str) -> None:
         file.write(f"{entry.student} {entry.topic}\n{log}\n")
 
 
-def _begin_work() -> None:
+def grade_jobs(settings: Settings, jobs: list[Job]) -> list[Outcome]:
+    """Return what each of a few submissions came to."""
+    from .worker import work  # noqa: PLC0415 - takes a second, which the process that only hands out work has no use for
+
+    return work(settings, jobs)
+
+
+def get_ready(settings: Settings, topics: Iterable[str]) -> None:
+    """Let a worker do beforehand what the first submissions would have to wait for."""
+    from .worker import get_ready as worker_ready  # noqa: PLC0415 - as above
+
+    worker_ready(settings, topics)
+
+
+def _begin_work(first: socket.socket | None) -> None:
     """Leave an interrupt to the parent, and end with it: a worker whose parent was killed would wait for ever."""
+    fork_runners_from(first)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
 

@@ -9,27 +9,29 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from .batch import Pool, Tally, keep_log, open_jobs
-from .cluster import Cluster
-from .database import GradebookError
+from .batch import Pool, Tally, get_ready, keep_log, open_jobs
+from .course import course_config
+from .database import GradebookError, database_url
 from .entries import FAILED, GRADED, UNGRADED
 from .fitness import ClusterError, Terms
-from .gradebook import GradebookWriter
 from .hidden import DEMO_SEED, DEMO_SEED_ADVICE, course_seed
+from .jobs import Job, Settings
+from .ledger import entries_at
 from .progress import run_pool
-from .runners import STUDENT_PYTHON, verified_environment
+from .runners import STUDENT_PYTHON, Nursery
 from .sandbox.limits import Limits
 from .sandbox.zygote import RunnerError
-from .sanitise import one_line
 from .submissions import Fingerprints, find_submissions
-from .worker import Job, Settings
+from .text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from .worker import Outcome
+    from .cluster import Cluster
+    from .gradebook import GradebookWriter
+    from .jobs import Outcome
 
 LOG = Path("build") / "batch.log"
 
@@ -59,31 +61,44 @@ def run_batch(
     if not found:
         raise BatchError(f"{folder} holds no submission of {', '.join(topics)} (it should lie in STUDENT/TOPIC/)")
     settings = Settings(root, root / STUDENT_PYTHON, confined, course_seed(root))
+    tally = Tally()
     try:
         with ExitStack() as stack:
-            cluster = stack.enter_context(Cluster(dask)) if dask else None
-            environment = verified_environment(root, settings.python, confined)
-            made_with = {"limits": Limits().to_data(), "confined": confined, **environment}
+            cluster = stack.enter_context(_cluster(dask)) if dask else None
+            nursery = stack.enter_context(Nursery(root, settings.python, confined))
+            made_with = {"limits": Limits().to_data(), "confined": confined, **nursery.verified_environment()}
             if cluster is not None:
                 cluster.agree(settings, Terms.of(settings, topics, made_with))
             fingerprints = Fingerprints(root, settings.seed, made_with)
             jobs = [Job(submission, fingerprints.of(submission)) for submission in found]
-            gradebook = stack.enter_context(GradebookWriter(root, db_url))
-            for topic in topics:
-                gradebook.require(topic)
-            todo, known = open_jobs(jobs, gradebook.entries(), force=force)
-            tally = Tally(known)
-            if cluster is None:
-                pool, chunk = Pool(min(workers, max(len(todo), 1))), 1
-            else:
-                pool, chunk = Pool(cluster.workers, cluster.start, cluster.look), cluster.chunk(len(todo))
-            _grade(pool, settings, todo, gradebook, tally, console=console, chunk=chunk)
+            known = entries_at(database_url(root, course_config(root), db_url))
+            todo, tally.known = open_jobs(jobs, known, force=force)
+            if todo:
+                if cluster is None:
+                    pool, chunk = Pool(min(workers, len(todo)), nursery=nursery), 1
+                    pool.prepare(get_ready, settings, sorted({job.submission.topic for job in todo}))
+                else:
+                    pool, chunk = Pool(cluster.workers, cluster.start, cluster.look), cluster.chunk(len(todo))
+                stack.callback(pool.close)  # also where the gradebook cannot be opened
+                from .gradebook import GradebookWriter  # noqa: PLC0415 - imports nbgrader, while the workers get ready
+
+                gradebook = stack.enter_context(GradebookWriter(root, db_url))
+                for topic in topics:
+                    gradebook.require(topic)
+                todo, tally.known = open_jobs(jobs, gradebook.entries(), force=force)  # now that nobody else writes
+                _grade(pool, settings, todo, gradebook, tally, console=console, chunk=chunk)
     except (RunnerError, GradebookError, ClusterError) as error:
         raise BatchError(str(error)) from error
     _summarise(tally, topics, console)
     if settings.seed == DEMO_SEED:
         console.print(DEMO_SEED_ADVICE)
     return tally
+
+
+def _cluster(address: str) -> Cluster:
+    from .cluster import Cluster  # noqa: PLC0415 - what it imports takes a second
+
+    return Cluster(address)
 
 
 def _grade(

@@ -304,7 +304,7 @@ def forget(
 ) -> None:
     """Delete all that the course keeps of one student: submissions, grades, feedback, rows of the gradebook."""
     from .forget import ForgetError, Forgetting
-    from .sanitise import one_line
+    from .text import one_line
 
     try:
         found = Forgetting(course.resolve(), student, db_url)

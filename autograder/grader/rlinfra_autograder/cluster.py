@@ -19,7 +19,7 @@ from .fitness import ClusterError, Terms, end_batch, grade_as_agreed, unfit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .worker import Settings
+    from .jobs import Settings
 
 CHUNK = 4  # submissions a task at most: seconds of work, so that Dask's milliseconds do not count
 _ANSWER_SECONDS = 5

@@ -26,7 +26,7 @@ from .feedback import points_text
 from .grade import METADATA_KEY
 from .pages.run import FeedbackError, run_feedback
 from .release import ReleaseError, write_release
-from .runners import STUDENT_PYTHON, verified_environment
+from .runners import STUDENT_PYTHON, Nursery
 from .sandbox.zygote import RunnerError
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ def _can_confine(root: Path, console: Console) -> bool:
     """Return whether student code can be confined; where not, the class is synthetic, and the demo says so."""
     python = root / STUDENT_PYTHON
     try:
-        verified_environment(root, python, True)
+        with Nursery(root, python, True) as nursery:
+            nursery.verified_environment()
     except RunnerError as error:
         if "cannot be confined" not in str(error):
             raise DemoError(str(error)) from error

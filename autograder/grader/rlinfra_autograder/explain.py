@@ -19,8 +19,8 @@ from .feedback import points_text, verdict_text
 from .grade import METADATA_KEY
 from .gradebook import existing_gradebook
 from .lookup import unknown
-from .sanitise import one_line
 from .submissions import Fingerprint, task_parts
+from .text import one_line
 from .verdicts import Verdict
 
 if TYPE_CHECKING:

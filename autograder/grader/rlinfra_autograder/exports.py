@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from .entries import FAILED, GRADED, UNGRADED
 from .feedback import points_text
-from .sanitise import one_line
 from .standings import MISSING, NEEDS_MANUAL_GRADE, StandingsError, by_topic, read_standings
+from .text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -21,14 +21,14 @@ import rlinfra_reference
 
 from .course import notebook_path
 from .entries import FAILED, Entry
+from .jobs import Outcome
 from .runners import let_go_of_runners
 from .submissions import Fingerprints
-from .worker import Outcome, forget_releases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from .worker import Job, Settings
+    from .jobs import Job, Settings
 
     Work = Callable[[Settings, list[Job]], list[Outcome]]
 
@@ -122,6 +122,8 @@ def end_batch(batch: str, settings: Settings) -> None:
 
 def _let_go(settings: Settings) -> None:
     """Let go of releases read and runners verified: the next batch may find others."""
+    from .worker import forget_releases  # noqa: PLC0415 - takes a second, which who only asks has no use for
+
     forget_releases()
     let_go_of_runners(settings.root)
 

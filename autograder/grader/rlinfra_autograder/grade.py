@@ -30,9 +30,10 @@ from .judge import judge, request_of, second_request
 from .probes import NOT_REACHED, OBSERVED, Probed
 from .sandbox.attempt import CellRun
 from .sandbox.runner import Execution
-from .sanitise import clean_notebook, one_line
+from .sanitise import clean_notebook
 from .tasks import load_tasks, topic_source
 from .tasks.model import ChoiceTask
+from .text import one_line
 from .verdicts import Verdict
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from rlinfra.checks.compare import names_argument, same
 from rlinfra.observe import Call, Observation
 from rlinfra.wire import decode, encode
 
+from .probes import Request
 from .tasks.model import Case, Criterion, FunctionTask
 
 if TYPE_CHECKING:
@@ -76,6 +77,13 @@ class HiddenSet:
     def cases(self) -> tuple[tuple[Criterion, Case], ...]:
         """Every case with its criterion."""
         return tuple(self.task.hidden_cases(self.seed))
+
+    @cached_property
+    def request(self) -> Request:
+        """What the probe of the task asks for: of a drill, what its first process does."""
+        calls = [drawn.call for _, drawn in self.cases]
+        drill = self.task.drill
+        return Request(self.task.name, calls=tuple(drill.first_call(call) if drill else call for call in calls))
 
     @cached_property
     def inputs_hash(self) -> str:

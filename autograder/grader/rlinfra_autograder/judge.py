@@ -40,8 +40,7 @@ STUDENT = "STUDENT"
 def request_of(task: Task, seed: str) -> Request:
     """Return what the probe of a task asks for: inputs only, or the names of variables."""
     if isinstance(task, FunctionTask):
-        calls = [drawn.call for _, drawn in hidden_set(task.name, seed).cases]
-        return Request(task.name, calls=tuple(task.drill.first_call(call) if task.drill else call for call in calls))
+        return hidden_set(task.name, seed).request
     if isinstance(task, ChoiceTask):
         return choice_request(task, seed)
     return Request(task.name, read=(task.name, STUDENT))

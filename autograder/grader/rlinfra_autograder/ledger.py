@@ -9,16 +9,32 @@ grade was made from (`observations`), apart, since they are large and seldom rea
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Column, Float, LargeBinary, MetaData, String, Table, Text, delete, insert, inspect, select
+from sqlalchemy import (
+    Column,
+    Float,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    create_engine,
+    delete,
+    insert,
+    inspect,
+    select,
+)
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import NullPool
 
+from .database import is_there
 from .entries import Entry
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection
-    from sqlalchemy.orm import Session
 
 _METADATA = MetaData()
 _TABLE = Table(
@@ -53,6 +69,20 @@ def entries(session: Session) -> dict[tuple[str, str], Entry]:
     return {(entry.student, entry.topic): entry for entry in found}
 
 
+def entries_at(url: str) -> dict[tuple[str, str], Entry]:
+    """Return all entries of a database; none where there are none yet, or where it cannot be read.
+
+    It is for a look without nbgrader, whose import takes long: who then opens the gradebook is told what is wrong.
+    """
+    if not is_there(url):
+        return {}
+    try:
+        with Session(create_engine(url, poolclass=NullPool)) as session:
+            return entries(session) if inspect(session.connection()).has_table(_TABLE.name) else {}
+    except (SQLAlchemyError, ImportError):
+        return {}
+
+
 def entry_of(session: Session, student: str, topic: str) -> Entry | None:
     """Return the entry of one submission, or None where there is none, or no table of ours."""
     if not inspect(session.connection()).has_table(_TABLE.name):
@@ -79,7 +109,7 @@ def enter(session: Session, entry: Entry, packed: bytes = b"") -> None:
     for table in (_TABLE, _OBSERVATIONS):
         session.execute(delete(table).where(_of(table, entry.student, entry.topic)))
     row = {f.name: getattr(entry, f.name) for f in fields(entry)}
-    session.execute(insert(_TABLE).values({**row, "details": json.dumps(asdict(entry)["details"])}))
+    session.execute(insert(_TABLE).values({**row, "details": json.dumps(entry.details)}))
     if packed:
         row = {"student": entry.student, "topic": entry.topic, "content": packed}
         session.execute(insert(_OBSERVATIONS).values(row))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from .sanitise import one_line
+from .text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rlinfra.checks import examples
@@ -30,14 +31,15 @@ class Request:
     def __len__(self) -> int:
         return len(self.calls) + len(self.read)
 
-    def message(self, places: Iterable[int]) -> dict[str, object]:
-        """Return what to send to the child for the observations at these places, one after the other."""
-        return {"asked": [self._asked(place) for place in places]}
+    def message(self, places: Iterable[int], *, one_by_one: bool = False) -> dict[str, object]:
+        """Return what to send to the child for the observations at these places, and how they are to be answered."""
+        return {"asked": [self._asked[place] for place in places], "one by one": one_by_one}
 
-    def _asked(self, place: int) -> dict[str, object]:
-        if place < len(self.read):
-            return {"read": self.read[place]}
-        return {"call": self.calls[place - len(self.read)].to_data()}
+    @cached_property
+    def _asked(self) -> tuple[dict[str, object], ...]:
+        reads: list[dict[str, object]] = [{"read": name} for name in self.read]
+        calls: list[dict[str, object]] = [{"call": call.to_data()} for call in self.calls]
+        return (*reads, *calls)
 
 
 @dataclass(frozen=True)

@@ -24,17 +24,17 @@ from .grade import METADATA_KEY as KEY
 from .grade import grader_versions, now, with_verdict
 from .gradebook import GradebookWriter, existing_gradebook
 from .hidden import course_seed, seed_fingerprint
+from .jobs import Job, Settings
 from .judge import judge
 from .observations import inputs_hash, merged, unpack
 from .progress import run_pool
 from .regrade import RECORDED, RUN, GradeBefore, Regraded, confined, judged_with
-from .runners import STUDENT_PYTHON, verified_environment
+from .runners import STUDENT_PYTHON, Nursery
 from .sandbox.limits import Limits
 from .sandbox.zygote import RunnerError
-from .sanitise import one_line
 from .submissions import Submission, files_hash, task_parts
 from .tasks import find_task
-from .worker import Job, Settings
+from .text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from .entries import Entry
+    from .jobs import Outcome
     from .probes import Probed
     from .tasks.model import Task
-    from .worker import Outcome
 
 
 class RegradeError(RuntimeError):
@@ -190,20 +190,20 @@ class _Regrade:
     def _run(self, standings: Mapping[str, GradeBefore], workers: int, console: Console) -> None:
         """Run the notebooks of which there is no fitting record, each for this one task."""
         settings = self._settings
-        environment = verified_environment(settings.root, settings.python, settings.confined)
-        self._environment = {
-            "limits": Limits().to_data(),
-            "confined": settings.confined,
-            "student_environment": dict(environment),
-        }
         jobs = [Job(self._submission(student), "", self._task.name) for student in standings]
 
         def take(outcome: Outcome) -> bool:
             self._observed(standings[outcome.entry.student], outcome)
             return outcome.entry.status == GRADED
 
-        pool = Pool(min(workers, len(jobs)))
-        ended = run_pool(pool, settings, jobs, take, console=console, doing="running", not_done="not observed")
+        with Nursery(settings.root, settings.python, settings.confined) as nursery:
+            self._environment = {
+                "limits": Limits().to_data(),
+                "confined": settings.confined,
+                "student_environment": dict(nursery.verified_environment()),
+            }
+            pool = Pool(min(workers, len(jobs)), nursery=nursery)
+            ended = run_pool(pool, settings, jobs, take, console=console, doing="running", not_done="not observed")
         self.report.interrupted = not ended
 
     def _observed(self, standing: GradeBefore, outcome: Outcome) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -14,50 +12,31 @@ import nbformat
 from .course import notebook_path
 from .entries import FAILED, GRADED, UNGRADED, Entry
 from .grade import METADATA_KEY, grade, probe_task
+from .hidden import hidden_set
 from .intake import Refused, take_in
+from .jobs import Job, Outcome, Settings
 from .observations import pack
 from .runners import verified_runner
-from .tasks import find_task, load_tasks
+from .tasks import FunctionTask, find_task, load_tasks
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from .submissions import Submission
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What all submissions of a batch are graded with; plain data, so that it can travel to another machine."""
-
-    root: Path
-    python: Path
-    confined: bool
-    seed: str = field(repr=False)  # no log shows it
-
-
-@dataclass(frozen=True)
-class Job:
-    """A submission to grade, and the fingerprint that it will be known by; with `task`, only that one is observed."""
-
-    submission: Submission
-    fingerprint: str
-    task: str = ""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a submission came to; where it was graded, its notebook and the packed observations behind the verdicts."""
-
-    entry: Entry
-    notebook: Any = None
-    handed_in: datetime | None = None
-    log: str = ""
-    observations: bytes = b""
+    from collections.abc import Iterable
+    from pathlib import Path
 
 
 def work(settings: Settings, jobs: list[Job]) -> list[Outcome]:
     """Return what each of a few submissions came to."""
     return [_one(settings, job) for job in jobs]
+
+
+def get_ready(settings: Settings, topics: Iterable[str]) -> None:
+    """Do beforehand what the first submission of each topic would have to wait for."""
+    for topic in topics:
+        _released(settings.root, topic)
+        for task in load_tasks(topic):
+            if isinstance(task, FunctionTask):
+                hidden_set(task.name, settings.seed).misconceptions  # noqa: B018 - computed once, and kept
+    verified_runner(settings.root, settings.python, settings.confined)
 
 
 def forget_releases() -> None:

@@ -19,7 +19,7 @@ from .. import ledger
 from ..entries import GRADED, UNGRADED
 from ..feedback import SUMMARY_ID, UNCONFINED, points_text, what_to_know
 from ..grade import METADATA_KEY
-from ..sanitise import one_line
+from ..text import one_line
 from ..verdicts import Verdict
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ..database import GradebookError
 from ..entries import FAILED, GRADED, UNGRADED, Entry
 from ..gradebook import existing_gradebook
 from ..progress import run_pool
-from ..sanitise import one_line
+from ..text import one_line
 from .sources import Sources, stamp_of
 from .worker import Page, Place, Written, page_path, write_pages
 

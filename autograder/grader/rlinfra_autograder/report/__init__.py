@@ -9,8 +9,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..feedback import points_text
 from ..gradebook import write_whole
-from ..sanitise import one_line
 from ..standings import StandingsError, by_topic, read_standings
+from ..text import one_line
 from .chart import histogram
 from .figures import figures_of, median_sentence
 

@@ -47,10 +47,14 @@ class Stop:
 
 @dataclass
 class Plan:
-    """What an attempt leaves out, learned from the attempts before it: cells, and observations by their place."""
+    """What an attempt leaves out, learned from the attempts before it: cells, and observations by their place.
+
+    With `one_by_one` a child sends each observation by itself: one before it ended with some that it had not sent.
+    """
 
     cells: dict[int, CellRun] = field(default_factory=dict)
     observations: dict[int, dict[int, Fault]] = field(default_factory=dict)
+    one_by_one: bool = False
 
 
 class Budget:
@@ -108,7 +112,7 @@ class Attempt:
         self._settings = settings
         self._limits = settings.limits
         self._sources = cells
-        self._places = {place for place, _ in cells}
+        self._next_places = iter([place for place, _ in cells])
         self._most_lines = max((source.count("\n") + 1 for _, source in cells), default=0)
         self._requests = requests
         self._plan = plan
@@ -117,6 +121,7 @@ class Attempt:
         self._asked: int | None = None
         self._ahead: deque[int] = deque()  # asked as well, to come after it
         self._interrupted = False
+        self._probing: Request | None = None
         self._outcomes: dict[int, list[Outcome]] = {}
         self._status: dict[int, str] = {}
         self._log = OutputLog(settings.limits)
@@ -180,9 +185,8 @@ class Attempt:
     def _handle(self, message: dict[str, Any], child: ChildProcess) -> bool:
         """Act on a message; return whether it starts a new step of the clock."""
         match message:
-            case {"begin": int(place)} if type(place) is int and place in self._places - self.cells.keys():
-                self._place, self._interrupted = place, False
-                self.cells[place] = CellRun()
+            case {"ready": True} if self._place is None:
+                self._begin_next()
             case {"end": int(place), "count": int(count)} if type(place) is type(count) is int and place == self._place:
                 self.cells[place].outputs = self._log.take()
                 self.cells[place].execution_count = count
@@ -192,7 +196,7 @@ class Attempt:
                 if self._interrupted:
                     self._note_fault(f"stopped after {self._limits.cell_cpu_seconds:g} seconds")
                 child.send(GO_ON)
-                return False
+                self._begin_next()
             case {"output": dict(output)} if self._requests is None:
                 self._log.add(output)
                 return False
@@ -200,8 +204,11 @@ class Attempt:
                 self._begin_probe(name)
                 self._ask_next(child)
                 return self._asked is not None
-            case {"observed": observed} if self._asked is not None:
-                self._note_outcome(observed)
+            case {"observed": [*observed, last]} if self._asked is not None and len(observed) <= len(self._ahead):
+                for one in observed:
+                    self._note_outcome(one)
+                    self._asked = self._ahead.popleft()
+                self._note_outcome(last, late=self._interrupted)  # nothing comes after one that took long
                 if "stopped" in message:
                     self._ahead.clear()
                 self._ask_next(child)
@@ -212,6 +219,16 @@ class Attempt:
             case _:
                 return False
         return True
+
+    def _begin_next(self) -> None:
+        """Begin with the next cell, if there is one; what was still asked in the one before, nobody answers."""
+        self._asked = self._probing = None
+        self._interrupted = False
+        self._ahead.clear()
+        place = next(self._next_places, None)
+        if place is not None:
+            self._place = place
+            self.cells[place] = CellRun()
 
     def _begin_probe(self, name: str) -> None:
         """Start the probe if the check stands in the graded cell of its task, and has not been met before."""
@@ -226,7 +243,8 @@ class Attempt:
     def _ask_next(self, child: ChildProcess) -> None:
         """Ask for the next observations, up to one that is to be skipped, or say that it is enough.
 
-        They are asked for in one message and answered one by one: most of a check's time would else go into waiting.
+        They are asked for in one message, and few messages answer them: most of a check's time would else go into
+        waiting.
         """
         if self._ahead:
             self._asked, self._interrupted = self._ahead.popleft(), False
@@ -247,22 +265,21 @@ class Attempt:
             return
         first, total = len(outcomes), len(self._probing)
         places = range(first, min([total, *(place for place in skipped if place > first)]))
-        child.send(self._probing.message(places))
+        child.send(self._probing.message(places, one_by_one=self._plan.one_by_one))
         self._ahead.extend(places)
         self._asked, self._interrupted = self._ahead.popleft(), False
 
-    def _note_outcome(self, observed: object) -> None:
+    def _note_outcome(self, observed: object, *, late: bool = False) -> None:
         assert self._place is not None
-        if self._interrupted:
-            late = Fault("time")
-            self._plan.observations.setdefault(self._place, {})[len(self._outcomes[self._place])] = late
-            outcome: Outcome = late
+        if late:
+            fault = Fault("time")
+            self._plan.observations.setdefault(self._place, {})[len(self._outcomes[self._place])] = fault
+            outcome: Outcome = fault
         else:
             try:
                 outcome = parse_observation(observed, self._most_lines)
             except ValueError:
                 outcome = Fault("died")
-        self._interrupted = False
         self._outcomes[self._place].append(outcome)
 
     def _note_status(self, status: str) -> None:

@@ -9,7 +9,6 @@ import signal
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from .messages import LONGEST_MESSAGE, parse_message
@@ -108,12 +107,14 @@ class ChildProcess:
         return ""
 
     def _threads(self) -> int:
-        """Return how many threads the child has; 0 once it has ended."""
+        """Return how many threads the child has; less than one once it has ended.
+
+        The links to the folder of its threads are two more. Its status says the same, and takes seven times as long.
+        """
         try:
-            status = Path(f"/proc/{self.pid}/stat").read_bytes()
+            return os.stat(f"/proc/{self.pid}/task").st_nlink - 2  # noqa: PTH116 - as in `measure_nameless`
         except OSError:
             return 0
-        return int(status[status.rindex(b")") :].split()[18])  # proc(5): num_threads
 
     def interrupt(self) -> None:
         """Raise KeyboardInterrupt in the child."""

@@ -7,6 +7,7 @@ again without it.
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -59,12 +60,16 @@ class ZygoteRunner:
     """Runs each notebook in a child of a zygote of its own; used as a context, or closed in the end.
 
     `forbidden` are paths that a child must not be able to read: `verify` lets a canary try. The zygote is started
-    when it is first needed, and again should it ever be gone. Several threads may run notebooks at a time.
+    when it is first needed, and again should it ever be gone; with `first`, the control of another zygote, as a twin of
+    that one while it is there. Several threads may run notebooks at a time.
     """
 
-    def __init__(self, settings: ChildSettings, forbidden: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, settings: ChildSettings, forbidden: Sequence[Path] = (), first: socket.socket | None = None
+    ) -> None:
         self.settings = settings
         self.forbidden = tuple(forbidden)
+        self._first = first
         self._lock = threading.Lock()
         self._zygote: Zygote | None = None
 
@@ -95,8 +100,15 @@ class ZygoteRunner:
         """Return the zygote, started if need be."""
         with self._lock:
             if self._zygote is None:
-                self._zygote = Zygote(self.settings)
+                self._zygote = self._twin() or Zygote(self.settings)
             return self._zygote
+
+    def _twin(self) -> Zygote | None:
+        try:
+            return None if self._first is None else Zygote(self.settings, self._first)
+        except RunnerError:  # that one has gone: this runner starts its own
+            self._first = None
+            return None
 
     def verify(self) -> Mapping[str, str]:
         """Let a canary in a child's place try to import the staff packages and to read the forbidden paths."""
@@ -143,18 +155,24 @@ class ZygoteRunner:
     def _run(
         self, zygote: Zygote, cells: Sequence[tuple[int, str]], requests: Mapping[int, Request] | None
     ) -> Execution:
-        plan, budget = Plan(), Budget(self.limits)
-        for fault in range(self.limits.faults_per_notebook + 1):
+        zygote.warm_up()
+        plan, budget, faults = Plan(), Budget(self.limits), 0
+        while True:
             left = [cell for cell in cells if cell[0] not in plan.cells]
             attempt = Attempt(zygote, self.settings, left, requests, plan=plan, budget=budget)
             stop = attempt.run()
             if stop is None:
                 break
+            if stop.asked is not None and not plan.one_by_one:
+                plan.one_by_one = True  # it may have been at a later one, whose turn the parent did not hear of
+                continue
             if stop.asked is not None:
                 plan.observations.setdefault(stop.place, {})[stop.asked] = Fault(stop.kind)
             else:
                 plan.cells[stop.place] = attempt.cells[stop.place]
-            if fault == self.limits.faults_per_notebook:
+            if faults == self.limits.faults_per_notebook:
                 attempt.cells[stop.place].fault = f"{stop.why}; it was the last of too many, and the rest was not run"
+                break
+            faults += 1
         probed = {request.name: attempt.probed_at(place) for place, request in (requests or {}).items()}
         return Execution({**attempt.cells, **plan.cells}, probed)

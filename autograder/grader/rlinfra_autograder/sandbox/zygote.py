@@ -25,6 +25,7 @@ from .wipe import remove
 CHILD = Path(__file__).parent / "child"
 START_SECONDS = 60.0
 _LONGEST_ANSWER = 1 << 16
+_END_SECONDS = 5.0
 
 
 class RunnerError(RuntimeError):
@@ -39,8 +40,7 @@ class ZygoteDiedError(RunnerError):
 class ChildSettings:
     """How children are started: the interpreter, its limits, and what its environment and its disk hold besides.
 
-    `program` is the folder of the code that a child runs. A zygote that is not `warm` starts at once and runs no
-    notebook: it is for the canary alone.
+    `program` is the folder of the code that a child runs.
     """
 
     python: Path
@@ -49,51 +49,56 @@ class ChildSettings:
     environment: Mapping[str, str] = field(default_factory=dict)
     writable: tuple[Path, ...] = ()
     program: Path = CHILD
-    warm: bool = True
 
 
 class Zygote:
-    """A running zygote. Its methods may be called by several threads."""
+    """A running zygote. Its methods may be called by several threads.
 
-    def __init__(self, settings: ChildSettings) -> None:
+    With `first`, the control of another one, it is a twin of that, which takes a moment where a start takes seconds.
+    """
+
+    def __init__(self, settings: ChildSettings, first: socket.socket | None = None) -> None:
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
+        self._warm = first is not None
         self.folder = Path(tempfile.mkdtemp(prefix="rlinfra-"))
         self.folder.chmod(0o711)  # a child with a uid of its own has to pass through
         home = self.folder / "home"
         home.mkdir(mode=0o700)
-        self._control, theirs = socket.socketpair()
-        self._control.settimeout(START_SECONDS)
-        command = [str(settings.python), "-s", "-P", str(settings.program), str(theirs.fileno()), str(self.folder)]
-        command += [] if settings.warm else ["cold"]
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control.settimeout(START_SECONDS)
+        process = None
         try:
-            process = subprocess.Popen(  # noqa: S603 - the command is ours
-                command,
-                pass_fds=(theirs.fileno(),),
-                cwd=home,
-                env=_environment(home) | dict(settings.environment),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            if first is None:
+                process = _started(settings, theirs, self.folder, home)
+            else:
+                request = {"twin": _own(home), "folder": str(self.folder)}
+                socket.send_fds(first, [json.dumps(request).encode()], [theirs.fileno()])
         except OSError as error:
-            self._control.close()
+            self.control.close()
             remove(self.folder)
+            if first is not None:
+                raise ZygoteDiedError("the process that starts students' notebooks is gone") from error
             raise RunnerError(
                 f"the student's Python at {settings.python} cannot be started ({error.strerror}): make install makes it"
             ) from error
         finally:
             theirs.close()
-        self.pid = process.pid
-        self.close = weakref.finalize(self, _end, process, self._control, self.folder)
+        self.close = weakref.finalize(self, _end, process, self.control, self.folder)
         try:
-            self._answer()
+            self.pid = int(self._answer()["ready"])
         except ZygoteDiedError as error:
             self.close()
             raise RunnerError(
                 f"the student's Python at {settings.python} did not start: is it installed? (make install)"
             ) from error
+
+    def warm_up(self) -> None:
+        """Let it get ready to run notebooks, which takes it some seconds; what it is asked meanwhile has to wait."""
+        with self._lock:
+            if not self._warm:
+                self._send({"warm": True})
+                self._warm = True
 
     def fork(self) -> tuple[int, socket.socket, Path]:
         """Return a new child: its process id, the grader's end of its channel, and its empty working folder."""
@@ -101,7 +106,7 @@ class Zygote:
         folder.mkdir(mode=0o700)
         ours, theirs = socket.socketpair()
         try:
-            answer = self._ask({"environment": _own(folder)}, theirs)
+            answer = self._ask({"child": _own(folder)}, theirs)
         except ZygoteDiedError:
             ours.close()
             raise
@@ -114,20 +119,20 @@ class Zygote:
         return int(self._ask({"reap": pid, "patience": patience})["status"])
 
     def _ask(self, request: Mapping[str, Any], descriptor: socket.socket | None = None) -> dict[str, Any]:
-        data = json.dumps(request).encode()
         with self._lock:
-            try:
-                if descriptor is None:
-                    self._control.sendall(data)
-                else:
-                    socket.send_fds(self._control, [data], [descriptor.fileno()])
-            except OSError as error:
-                raise ZygoteDiedError("the process that starts students' notebooks is gone") from error
+            self._send(request, descriptor)
             return self._answer()
+
+    def _send(self, request: Mapping[str, Any], descriptor: socket.socket | None = None) -> None:
+        descriptors = [] if descriptor is None else [descriptor.fileno()]
+        try:
+            socket.send_fds(self.control, [json.dumps(request).encode()], descriptors)
+        except OSError as error:
+            raise ZygoteDiedError("the process that starts students' notebooks is gone") from error
 
     def _answer(self) -> dict[str, Any]:
         try:
-            data = self._control.recv(_LONGEST_ANSWER)
+            data = self.control.recv(_LONGEST_ANSWER)
         except OSError as error:
             raise ZygoteDiedError("the process that starts students' notebooks does not answer") from error
         if not data:
@@ -136,13 +141,35 @@ class Zygote:
         return answer
 
 
-def _end(process: subprocess.Popen[bytes], control: socket.socket, folder: Path) -> None:
+def _started(settings: ChildSettings, control: socket.socket, folder: Path, home: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - the command is ours
+        [str(settings.python), "-s", "-P", str(settings.program), str(control.fileno()), str(folder)],
+        pass_fds=(control.fileno(),),
+        cwd=home,
+        env=_environment(home) | dict(settings.environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _end(process: subprocess.Popen[bytes] | None, control: socket.socket, folder: Path) -> None:
+    """End a zygote, which ends when it is no longer listened to; of a twin, its socket says when it has ended."""
+    with suppress(OSError):
+        control.shutdown(socket.SHUT_WR)
+    if process is None:
+        with suppress(OSError):
+            control.settimeout(_END_SECONDS)
+            while control.recv(_LONGEST_ANSWER):
+                pass
     control.close()
-    try:
-        process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    if process is not None:
+        try:
+            process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
     with suppress(OSError):
         remove(folder)
 

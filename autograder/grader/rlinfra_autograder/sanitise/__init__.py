@@ -7,6 +7,5 @@ the keys that are known, and every function takes whatever JSON may hold and nev
 from .markdown import clean_markdown
 from .notebook import clean_cell, clean_notebook
 from .outputs import clean_output
-from .text import one_line
 
-__all__ = ["clean_cell", "clean_markdown", "clean_notebook", "clean_output", "one_line"]
+__all__ = ["clean_cell", "clean_markdown", "clean_notebook", "clean_output"]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from mistune.util import striptags
 from nbconvert.filters.markdown_mistune import InvalidNotebook, IPythonRenderer, MarkdownWithMath
 
+from ..text import STACK, joined
 from .markup import BOX, LINK, MACRO, MOVE, PICTURE, boxed, clean_html, clean_tags, defanged, unboxed
-from .text import STACK, joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

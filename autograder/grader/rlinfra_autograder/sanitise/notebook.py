@@ -8,9 +8,9 @@ from typing import Any
 
 from nbformat import NotebookNode, from_dict
 
+from ..text import joined
 from .markdown import fenced, markdown_with
 from .outputs import clean_output, count, picture
-from .text import joined
 
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _METADATA = {  # of the course, and nothing of the student's: kernels, titles and widgets are read when a page is made

@@ -8,9 +8,9 @@ from typing import Any
 
 from nbformat import NotebookNode, from_dict
 
+from ..text import joined, one_line, terminal_text
 from .markdown import clean_markdown
 from .markup import boxed, clean_html, defanged_tex, unboxed
-from .text import joined, one_line, terminal_text
 
 _MAGIC = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from rlinfra.checks import set_probe
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from channel import Channel
     from interrupts import Interrupts
     from shell import Shell
+
+_GATHER_SECONDS = 0.005
 
 
 def run_cells(order: dict[str, Any], shell: Shell, channel: Channel, interrupts: Interrupts) -> None:
@@ -25,8 +28,8 @@ def run_cells(order: dict[str, Any], shell: Shell, channel: Channel, interrupts:
     if order["judged"]:
         set_probe(_Probe(channel, interrupts))
         shell.show_nothing()
+    channel.send(ready=True)
     for place, source in order["cells"]:
-        channel.send(begin=place)
         try:
             with interrupts.heard():
                 shell.run(source, place)
@@ -37,44 +40,72 @@ def run_cells(order: dict[str, Any], shell: Shell, channel: Channel, interrupts:
 
 
 class _Probe:
-    """Stands in the place of `check`: tells the parent its name, then does what it asks, and answers one by one."""
+    """Stands in the place of `check`: tells the parent its name, then does what it asks, and answers.
+
+    Answers are gathered for some milliseconds, since each that is sent makes two processes wait for one another. Where
+    a child before this one ended in the middle, the parent wants them one by one, to know at which it was.
+    """
 
     def __init__(self, channel: Channel, interrupts: Interrupts) -> None:
         self._channel = channel
         self._interrupts = interrupts
+        self._gathered: list[Any] = []
+        self._gather_seconds = 0.0
+        self._told = 0.0
 
     def __call__(self, name: str, namespace: Any) -> None:
         with self._interrupts.heard(False):
             self._channel.send(probe=str(name)[:200])
             while not (message := self._channel.receive()).get("enough"):
+                self._gather_seconds = 0.0 if message["one by one"] else _GATHER_SECONDS
+                self._told = monotonic()
                 for asked in message["asked"]:
                     if not self._answer(name, namespace, asked):
                         break  # the parent asks for the rest again, or for none of it
+                self._tell()
 
     def _answer(self, name: str, namespace: Any, asked: dict[str, Any]) -> bool:
         """Answer one thing that was asked; return whether to go on with the next."""
         if asked.get("read", name) not in namespace:
-            self._channel.send(status="missing")
-        elif "read" in asked:
+            return self._nothing("missing")
+        if "read" in asked:
             return self._observed({"value": encode(namespace[asked["read"]])})
-        elif not callable(namespace[name]):
-            self._channel.send(status="not callable")
-        else:
-            return self._call(name, namespace, Call.from_data(asked["call"]))
-        return False
+        if not callable(namespace[name]):
+            return self._nothing("not callable")
+        return self._call(name, namespace, Call.from_data(asked["call"]))
 
     def _call(self, name: str, namespace: Any, call: Call) -> bool:
         try:
             with self._interrupts.heard():
                 observation = observe(call.function(name, namespace), call)
         except KeyboardInterrupt:  # the parent's way to say that the time is over
-            self._channel.send(observed=Observation(raised=Raised("KeyboardInterrupt")).to_data(), stopped=True)
+            self._gathered.append(Observation(raised=Raised("KeyboardInterrupt")).to_data())
+            self._tell(stopped=True)
             return False
         return self._observed(observation.to_data())
 
     def _observed(self, observation: Any) -> bool:
-        try:
-            self._channel.send(observed=observation)
-        except ValueError as error:
-            self._channel.send(observed={"value": {"$other": f"a value that is too large: {error}"}})
+        self._gathered.append(observation)
+        if monotonic() - self._told >= self._gather_seconds:
+            self._tell()
         return True
+
+    def _nothing(self, status: str) -> bool:
+        self._tell()
+        self._channel.send(status=status)
+        return False
+
+    def _tell(self, **more: Any) -> None:
+        """Send what was gathered: in one message, or each by itself where that would be too long."""
+        gathered, self._gathered, self._told = self._gathered, [], monotonic()
+        if not gathered:
+            return
+        try:
+            self._channel.send(observed=gathered, **more)
+        except ValueError as error:
+            for place, observation in enumerate(gathered, 1):
+                last = more if place == len(gathered) else {}
+                try:
+                    self._channel.send(observed=[observation], **last)
+                except ValueError:
+                    self._channel.send(observed=[{"value": {"$other": f"a value that is too large: {error}"}}], **last)

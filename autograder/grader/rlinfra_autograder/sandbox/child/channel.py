@@ -8,6 +8,7 @@ import signal
 from typing import Any
 
 LONGEST_MESSAGE = 4 << 20  # what is longer, the parent takes for no message
+_ENCODER = json.JSONEncoder(allow_nan=False)
 
 
 class Channel:
@@ -22,7 +23,7 @@ class Channel:
 
         Raises `ValueError` for one that is too long or that JSON has no form for.
         """
-        text = json.dumps(message, allow_nan=False) + "\n"
+        text = _ENCODER.encode(message) + "\n"
         if len(text) > LONGEST_MESSAGE:
             raise ValueError(f"{len(text):,} bytes are more than a message may have")
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

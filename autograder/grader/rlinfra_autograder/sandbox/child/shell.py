@@ -11,6 +11,7 @@ import builtins
 import getpass
 import io
 import os
+import re
 import sys
 import zlib
 from typing import Any
@@ -21,9 +22,11 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.error import StdinNotImplementedError
 from IPython.core.history import HistoryManager
+from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 
 _PIECE = 1 << 16  # characters of a stream that go into one message
+_MAYBE_MAGIC = re.compile(r"[%!?]|^[ \t]*[,;/]", re.MULTILINE)  # what every token transformer of IPython looks for
 _MOST_FRAMES = 100  # of a traceback: to show the thousands of an endless recursion takes longer than a cell may
 
 
@@ -112,6 +115,16 @@ class _Compiler(CachingCompiler):
         return f"/tmp/ipykernel_{os.getpid()}/{zlib.crc32(raw_code.encode(errors='replace'))}.py"  # noqa: S108
 
 
+class _Transformers(TransformerManager):
+    """Looks for magics and `?` in the tokens of a cell that has such a character: that takes longer than to run it."""
+
+    def do_token_transforms(self, lines: list[str]) -> list[str]:
+        if not _MAYBE_MAGIC.search("".join(lines)):
+            return lines
+        transformed: list[str] = super().do_token_transforms(lines)
+        return transformed
+
+
 class Shell(InteractiveShell):
     """The shell. `send` is how it reaches the parent: a child sets it; `muted` counts widgets that keep outputs."""
 
@@ -123,7 +136,12 @@ class Shell(InteractiveShell):
     @classmethod
     def make(cls) -> Shell:
         """Make the one shell of this process and put its streams and its display hook in place."""
-        shell: Shell = cls.instance(display_pub_class=_Publisher, displayhook_class=_Hook, colors="neutral")
+        shell: Shell = cls.instance(
+            display_pub_class=_Publisher,
+            displayhook_class=_Hook,
+            input_transformer_manager=_Transformers(),
+            colors="neutral",
+        )
         shell.db = {}  # a kernel keeps a file in its profile, for the next session
         shell.set_hook("show_in_pager", _no_pager)
         shell.streams = (_Stream("stdout", 1, shell), _Stream("stderr", 2, shell))
