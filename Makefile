@@ -6,6 +6,7 @@ STUDENT := .venv-student
 BIN := $(STAFF)/bin
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := -m pip --disable-pip-version-check --quiet
+BOTH := $(MAKE) --no-print-directory --jobs 2
 CODE := $(shell find course autograder -name '*.py' -o -name '*.json' -o -name 'pyproject.toml')
 
 .PHONY: demo test coverage lab formgrader lint audit attacks soak bench release install clean
@@ -13,13 +14,15 @@ CODE := $(shell find course autograder -name '*.py' -o -name '*.json' -o -name '
 demo: install
 	$(BIN)/rlinfra-grade demo
 
-test: install .make/model
+test:
+	@$(BOTH) .make/model .make/student
 	$(BIN)/python -m tests.preflight
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest $(PARALLEL)
 
 # Every test as thorough as it can be, and measured: takes three times as long, and fails below nine lines of ten.
-coverage: install .make/model
+coverage:
+	@$(BOTH) .make/model .make/student
 	rm -rf build/coverage && mkdir -p build/coverage
 	RLINFRA_THOROUGH=1 $(BIN)/coverage run -m pytest $(PARALLEL)
 	$(BIN)/coverage combine --quiet
@@ -64,15 +67,16 @@ formgrader: install
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # Two environments: the staff's, and the student's, in which submissions run and which holds no staff package.
-install: .make/staff .make/student
+install:
+	@$(BOTH) .make/staff .make/student
 
+# Not compiled, and neither is what comes next: of many thousand modules a few are ever imported.
 .make/staff: pyproject.toml constraints.txt autograder/reference/pyproject.toml autograder/grader/pyproject.toml | $(STAFF)/bin/python
 	@echo "Installing the staff's environment in $(STAFF) …"
-	$(BIN)/python $(PIP) install -c constraints.txt -e '.[lab,dev]' -e autograder/reference -e autograder/grader
+	$(BIN)/python $(PIP) install --no-compile -c constraints.txt -e '.[lab,dev]' -e autograder/reference -e autograder/grader
 	@mkdir -p .make && touch $@
 
-# What `rlinfra measure` and its tests need, torch among it: for the tests, and not for the demo. Not compiled: of the
-# thousands of modules of transformers a few are ever imported.
+# What `rlinfra measure` and its tests need, torch among it: for the tests, and not for the demo.
 .make/model: .make/staff
 	@echo "Installing the extra model (torch, transformers) in $(STAFF) …"
 	$(BIN)/python $(PIP) install --no-compile -c constraints.txt -e '.[model]'
