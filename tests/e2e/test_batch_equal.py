@@ -132,7 +132,7 @@ def test_postgresql(course, graded_by_nbgrader, marked_by_nbgrader):
             (REFUSED, "ungraded"),
         }
         with closing(OnlyWriter(url)), pytest.raises(BatchError, match="another batch is grading into") as error:
-            grade(course, db_url=url)
+            grade(course, db_url=url, force=True)
         assert PASSWORD not in str(error.value) + said + shown(url)
         with pytest.raises(GradebookError, match="cannot be reached") as refused:
             OnlyWriter(url.replace(PASSWORD, "guessed-wrongly"))

@@ -77,10 +77,11 @@ def test_where_a_notebook_has_other_cells_the_class_begins_anew(run_demo, course
 
 
 def test_where_student_code_cannot_be_confined_the_synthetic_class_is_graded_and_marked(run_demo, course, monkeypatch):
-    def refuses(*_):
-        raise RunnerError("student code cannot be confined here: this kernel has no Landlock")
+    class OfAnotherKernel(demo.Nursery):
+        def verified_environment(self):
+            raise RunnerError("student code cannot be confined here: this kernel has no Landlock")
 
-    monkeypatch.setattr(demo.Nursery, "verified_environment", refuses)
+    monkeypatch.setattr(demo, "Nursery", OfAnotherKernel)
     said = run_demo()
     assert "no Landlock" in said
     assert "marks every grade" in said
