@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 TRAINER_PADDING = 16  # a trainer's batch has a fixed width: even the longest completion has padding after it
+NOISE_AT_ONCE = 2**22  # numbers; in float32 they stay in a processor's cache between the passes over them
 
 
 @dataclass
@@ -161,22 +162,24 @@ def changed_weights(model: Any, size: float, seed: int) -> Iterator[float]:
     """Change each weight matrix by normal noise of `size` times its own root mean square, and put it back afterwards.
 
     Gives ‖ΔW‖/‖W‖ over all matrices, as it came out after rounding to their dtype. The old weights wait in main memory.
+    The noise goes through one small buffer: memory that is taken anew for each matrix costs more than the numbers.
     """
     import torch
 
     matrices = [parameter for parameter in model.parameters() if parameter.dim() >= 2]
     source = torch.Generator(model.device).manual_seed(seed)
+    buffer = torch.empty(min(NOISE_AT_ONCE, max(map(torch.numel, matrices))), device=model.device)
     kept: list[Any] = []
     changed = total = 0.0
     try:
         with torch.no_grad():
             for matrix in matrices:
-                old = matrix.clone()
-                kept.append(old.to("cpu"))
-                norm = _norm(old)
-                noise = torch.randn(matrix.shape, generator=source, device=matrix.device)
-                matrix.add_(noise.mul_(size * norm / matrix.numel() ** 0.5))
-                changed += _norm(noise.copy_(matrix).sub_(old)) ** 2
+                kept.append(matrix.to("cpu", copy=True))
+                norm = _norm(matrix)
+                for part in matrix.view(-1).split(NOISE_AT_ONCE):
+                    noise, old = buffer[: part.numel()], part.clone()
+                    part.add_(noise.normal_(generator=source), alpha=size * norm / matrix.numel() ** 0.5)
+                    changed += _norm(noise.copy_(part).sub_(old)) ** 2
                 total += norm**2
         yield (changed / total) ** 0.5
     finally:

@@ -17,6 +17,7 @@ from rlinfra.realmodel import ModelProblem, Settings, measure
 from rlinfra.realmodel.devices import chosen_device, chosen_dtype, out_of_memory
 from rlinfra.realmodel.loading import hub_folder, load
 from rlinfra.realmodel.settings import Source
+from rlinfra.realmodel.shapes import random_gpt2, random_qwen3
 
 from .conftest import TINY
 
@@ -48,6 +49,40 @@ def test_a_tokenizer_without_padding_pads_with_its_end(checkpoint):
     loaded = load_from(checkpoint)
     assert loaded.tokenizer.pad_token_id == loaded.tokenizer.eos_token_id is not None
     assert loaded.tokenizer.padding_side == "left"
+
+
+# --- what is drawn -----------------------------------------------------------------------------------------------
+
+
+def test_weights_are_drawn_once_from_the_seed(tiny):
+    """The oracle: torch's own generator. The table of tokens comes first and the first layer's queries next, so that
+    nothing was drawn for either before; all have the standard deviation that the shape names.
+    """
+    import torch
+
+    torch.manual_seed(TINY.seed)
+    torch.empty(tiny.model.get_input_embeddings().weight.shape).normal_(0, 0.1)
+    attention = tiny.model.model.layers[0].self_attn
+    assert torch.empty(attention.q_proj.weight.shape).normal_(0, 0.1).equal(attention.q_proj.weight)
+    matrices = [parameter for parameter in tiny.model.parameters() if parameter.dim() == 2]
+    assert all(matrix.std().item() == pytest.approx(0.1, rel=0.03) for matrix in matrices)
+    assert all((parameter == 1).all() for parameter in tiny.model.parameters() if parameter.dim() == 1)
+
+
+@pytest.mark.parametrize("kind", ["rotary", "absolute"])
+def test_a_drawn_model_has_the_tables_and_the_tie_of_one_that_is_built_with_memory(tiny, kind):
+    """The oracle: the library's own constructor, where positions and masks are computed as layers are made."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    draw = {"rotary": random_qwen3, "absolute": random_gpt2}[kind]
+    model = draw(vocabulary=len(tiny.tokenizer), seed=5, dtype=torch.float32, device="cpu")
+    built = dict(AutoModelForCausalLM.from_config(model.config).named_buffers())
+    assert {name: buffer.tolist() for name, buffer in model.named_buffers()} == {
+        name: buffer.tolist() for name, buffer in built.items()
+    }
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+    assert not model.training
 
 
 # --- what is missing or broken -----------------------------------------------------------------------------------
