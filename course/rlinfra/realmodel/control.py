@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 TRAINER_PADDING = 16  # a trainer's batch has a fixed width: even the longest completion has padding after it
-NOISE_AT_ONCE = 2**22  # numbers; in float32 they stay in a processor's cache between the passes over them
+NOISE_AT_ONCE = 2**20  # numbers; in float32 they stay in a processor's cache between the passes over them
 
 
 @dataclass
