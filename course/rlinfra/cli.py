@@ -1,6 +1,7 @@
 """The command line of the course: `rlinfra measure`. Typer and Rich come with the extra `model`."""
 
 # No `from __future__ import annotations`: Typer reads the annotations of functions that are made inside another.
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -68,6 +69,9 @@ def _app() -> Any:
         as_json: Annotated[bool, typer.Option("--json", help="Write the report as JSON to standard output.")] = False,
     ) -> None:
         """Measure a real model: log-probabilities at zero lag and with each mistake, timings, bytes."""
+        # Torch's threads wait for each other after every product. Where cores are shared, waiting awake takes one from
+        # the thread that is waited for, and a decode step takes three times as long. OpenMP reads this as torch loads.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         try:
             settings = Settings(
                 random_weights=random_weights,

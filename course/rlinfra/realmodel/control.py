@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import shapes, tokens
+from .devices import Clock
 from .loading import Loaded
 from .report import ControlRow, Sequence
-from .scoring import Generated, completion_logits, generate, padded, selected_logprobs, teacher_forced
+from .scoring import Generated, Watch, completion_logits, generate, padded, selected_logprobs, teacher_forced
+from .sweep import Once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,17 +24,23 @@ if TYPE_CHECKING:
     from .settings import Settings
 
 TRAINER_PADDING = 16  # a trainer's batch has a fixed width: even the longest completion has padding after it
+NOISE_AT_ONCE = 2**20  # numbers; in float32 they stay in a processor's cache between the passes over them
 
 
 @dataclass
 class Controlled:
-    """The control's batch with its teacher-forced log-probabilities; `weight_change` once its size is known."""
+    """The control's batch with its teacher-forced log-probabilities; `weight_change` once its size is known.
+
+    `once` is the batch before it was padded to the trainer's width, with the times of its generation: kept on a CPU
+    where each timing is taken once, for the sweep (on a GPU its cache would count in every peak of memory).
+    """
 
     loaded: Loaded
     settings: Settings
     batch: Generated
     teacher: Any
     teacher_raw: Any
+    once: Once | None
     weight_change: float | None = None
 
 
@@ -40,6 +48,7 @@ def controlled(loaded: Loaded, settings: Settings) -> Controlled:
     """Generate the control's completions, padded to the trainer's width, and score them with the same weights."""
     device = loaded.model.device
     prompts, prompt_mask = tokens.encoded_prompts(loaded.tokenizer, len(tokens.PROMPTS), device)
+    watch = Watch(Clock(device)) if device.type == "cpu" and settings.repeats == 1 else None
     made = generate(
         loaded,
         prompts,
@@ -47,11 +56,21 @@ def controlled(loaded: Loaded, settings: Settings) -> Controlled:
         new_tokens=settings.new_tokens,
         temperature=settings.temperature,
         seed=settings.seed,
+        watch=watch,
     )
     batch = padded(made, TRAINER_PADDING, loaded.tokenizer.pad_token_id)
     logits = completion_logits(loaded.model, batch)  # the two temperatures differ in what is done with them
     teacher, raw = (selected_logprobs(logits, batch.tokens, at) for at in (settings.temperature, 1.0))
-    return Controlled(loaded, settings, batch, teacher, raw)
+    return Controlled(loaded, settings, batch, teacher, raw, Once(made, watch) if watch else None)
+
+
+def serves(of: Controlled, batch: int) -> bool:
+    """Return whether the control's generation is what the sweep would do at this batch: as many rows, none ended early.
+
+    Each timing is taken once then, and on a CPU steps are long beside what `generate` does between them.
+    """
+    everything = bool(of.batch.counted[:, : of.settings.new_tokens].all())
+    return of.once is not None and batch == len(of.batch.tokens) and everything
 
 
 def comparisons(of: Controlled) -> list[tuple[str, Callable[[], list[ControlRow]]]]:
@@ -161,22 +180,25 @@ def changed_weights(model: Any, size: float, seed: int) -> Iterator[float]:
     """Change each weight matrix by normal noise of `size` times its own root mean square, and put it back afterwards.
 
     Gives ‖ΔW‖/‖W‖ over all matrices, as it came out after rounding to their dtype. The old weights wait in main memory.
+    The noise goes through one small buffer: memory that is taken anew for each matrix costs more than the numbers.
     """
     import torch
 
     matrices = [parameter for parameter in model.parameters() if parameter.dim() >= 2]
-    source = torch.Generator(model.device).manual_seed(seed)
+    # Not the seed itself: weights were drawn from it in the same order, and noise equal to them would only scale them.
+    source = torch.Generator(model.device).manual_seed(seed + 1)
+    buffer = torch.empty(min(NOISE_AT_ONCE, max(map(torch.numel, matrices))), device=model.device)
     kept: list[Any] = []
     changed = total = 0.0
     try:
         with torch.no_grad():
             for matrix in matrices:
-                old = matrix.clone()
-                kept.append(old.to("cpu"))
-                norm = _norm(old)
-                noise = torch.randn(matrix.shape, generator=source, device=matrix.device)
-                matrix.add_(noise.mul_(size * norm / matrix.numel() ** 0.5))
-                changed += _norm(noise.copy_(matrix).sub_(old)) ** 2
+                kept.append(matrix.to("cpu", copy=True))
+                norm = _norm(matrix)
+                for part in matrix.view(-1).split(NOISE_AT_ONCE):
+                    noise, old = buffer[: part.numel()], part.clone()
+                    part.add_(noise.normal_(generator=source), alpha=size * norm / matrix.numel() ** 0.5)
+                    changed += _norm(noise.copy_(part).sub_(old)) ** 2
                 total += norm**2
         yield (changed / total) ** 0.5
     finally:

@@ -18,8 +18,11 @@ def chosen_device(name: str) -> Any:
 
     has_gpu = torch.cuda.is_available()
     if name == "cuda" and not has_gpu:
-        build = "this build of torch has no CUDA" if torch.version.cuda is None else "torch sees no GPU"
-        raise ModelProblem(f"CUDA was asked for, and {build}: take --device cpu, or see what nvidia-smi says.")
+        if torch.version.cuda is None:
+            why, mend = f"torch {torch.__version__} is a build without CUDA", "install a build with it"
+        else:
+            why, mend = "torch sees no GPU", "see whether nvidia-smi lists one"
+        raise ModelProblem(f"CUDA was asked for, and {why}: {mend}, or take --device cpu.")
     return torch.device("cuda" if has_gpu and name != "cpu" else "cpu")
 
 

@@ -44,6 +44,8 @@ def load(source: Source, settings: Settings) -> Loaded:
 
     Raises `ModelProblem` for whatever is missing or broken, with the next step.
     """
+    if source.folder:
+        require_complete(source.folder)  # before the libraries, which take seconds to import
     require_libraries()
     device = chosen_device(settings.device)
     dtype = chosen_dtype(settings.dtype, device)
@@ -75,7 +77,8 @@ def _stored(source: Source, device: Any, dtype: Any) -> Loaded:
 
     folder = source.folder or hub_folder(str(source.hub_id), str(source.revision))
     name = source.hub_id or folder.resolve().name
-    require_complete(folder)
+    if not source.folder:
+        require_complete(folder)
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, padding_side="left")
     except Exception as error:
@@ -105,9 +108,14 @@ def _stored(source: Source, device: Any, dtype: Any) -> Loaded:
 
 def require_complete(folder: Path) -> None:
     """Raise `ModelProblem` unless a folder holds a configuration, weights as safetensors, and a tokenizer.json."""
+    if folder.is_file():
+        raise ModelProblem(f"{folder} is a file: give the folder that it lies in.")
     if not folder.is_dir():
+        looks_like_an_id = re.fullmatch(r"[\w.-]+/[\w.-]+", str(folder))
+        other = f"; an id of the hub goes with a commit (--hub-id {folder} --revision …)" if looks_like_an_id else ""
         raise ModelProblem(
-            f"There is no folder {folder}: give the one that holds config.json, or --random-weights for none."
+            f"There is no folder {folder}: give the one that holds config.json{other}; or take --random-weights, which "
+            "needs no download."
         )
     config = folder / "config.json"
     if not config.is_file():
@@ -148,10 +156,10 @@ def hub_folder(hub_id: str, revision: str) -> Path:
         raise ModelProblem(f"{hub_id!r} is no id of the hub: give it as OWNER/NAME.") from error
     except LocalEntryNotFoundError:
         pass  # asked for below
-    elsewhere = "give a folder (--model DIR), or --random-weights, which needs no download"
+    elsewhere = "give a folder (--model DIR), or take --random-weights, which needs no download"
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "on", "yes", "true"):
         raise ModelProblem(
-            f"{what} is not in the cache, and HF_HUB_OFFLINE forbids to fetch it: unset it, {elsewhere}."
+            f"{what} is not in the cache, and HF_HUB_OFFLINE forbids the download: unset it, {elsewhere}."
         )
     try:
         HfApi().model_info(hub_id, revision=revision, timeout=SECONDS_FOR_THE_HUB)
@@ -161,7 +169,8 @@ def hub_folder(hub_id: str, revision: str) -> Path:
         ) from error
     except (HfHubHTTPError, OSError, *_connection_errors()) as error:
         raise ModelProblem(
-            f"{what} is not in the cache, and the hub cannot be asked ({type(error).__name__}): {elsewhere}."
+            f"{what} is not in the cache, and the hub cannot be asked ({type(error).__name__}): see to the connection, "
+            f"{elsewhere}."
         ) from error
     try:
         return Path(snapshot_download(hub_id, revision=revision, allow_patterns=list(WANTED_FILES)))

@@ -122,14 +122,20 @@ def _all_steps(
         raise
     for place, batch in enumerate(batches, start=8):
         tell(place, f"timing a batch of {batch}")
+        once = of.once if control.serves(of, batch) else None
         try:
-            draft.sweep.append(sweep.measured_batch(loaded, draft.setup, draft.roofline, batch))
+            draft.sweep.append(sweep.measured_batch(loaded, draft.setup, draft.roofline, batch, once))
         except Exception as error:
             if not out_of_memory(error):
                 raise
             draft.notes.append(f"A batch of {batch} does not fit into the memory of {draft.setup.device}.")
             free(loaded.model.device)
             return
+        if once:
+            draft.notes.append(
+                f"The batch of {batch} was generated once, for the control: its prefill and decode are timed in the "
+                "library's own generate, with what that does between two steps."
+            )
 
 
 def warm_up(loaded: Loaded, settings: Settings) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import inspect
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .devices import Clock
 
 MOST_BYTES_AT_ONCE = 2**30
 
@@ -22,6 +26,23 @@ class Generated:
     counted: Any
     logprobs: Any
     raw_logprobs: Any
+
+
+@dataclass
+class Watch:
+    """What is noted while the library's `generate` runs: a mark before it, one after each token, its cache at the end.
+
+    `generate` takes it for a stopping criterion, which is asked after each token; it never stops.
+    """
+
+    clock: Clock
+    marks: list[Any] = field(default_factory=list)
+    cache: Any = None
+
+    def __call__(self, input_ids: Any, _scores: Any, **_: Any) -> Any:
+        """Mark the time; return for each row that it goes on."""
+        self.marks.append(self.clock.mark())
+        return input_ids.new_zeros(len(input_ids)).bool()
 
 
 def selected_logprobs(logits: Any, tokens: Any, temperature: float = 1.0) -> Any:
@@ -49,12 +70,21 @@ def through_first_end(tokens: Any, end_ids: tuple[int, ...]) -> Any:
 
 
 def generate(
-    loaded: Any, prompts: Any, prompt_mask: Any, *, new_tokens: int, temperature: float, seed: int
+    loaded: Any,
+    prompts: Any,
+    prompt_mask: Any,
+    *,
+    new_tokens: int,
+    temperature: float,
+    seed: int,
+    watch: Watch | None = None,
 ) -> Generated:
     """Return completions sampled by the library's own `generate`, with the log-probabilities that it sampled by."""
     import torch
 
     torch.manual_seed(seed)
+    if watch:
+        watch.marks.append(watch.clock.mark())
     with torch.inference_mode():
         made = loaded.model.generate(
             input_ids=prompts,
@@ -67,7 +97,10 @@ def generate(
             output_logits=True,
             output_scores=True,
             return_dict_in_generate=True,
+            stopping_criteria=[watch] if watch else [],
         )
+        if watch:
+            watch.cache = made[cache_name(loaded.model)]
         tokens = made.sequences[:, prompts.shape[1] :]
         return Generated(
             prompts=prompts,
@@ -77,6 +110,11 @@ def generate(
             logprobs=selected_logprobs(torch.stack(made.scores, 1), tokens),
             raw_logprobs=selected_logprobs(torch.stack(made.logits, 1), tokens),
         )
+
+
+def cache_name(model: Any) -> str:
+    """Return what the model calls its cache: `cache` from transformers 5.24 on, `past_key_values` before."""
+    return "cache" if "cache" in inspect.signature(type(model).forward).parameters else "past_key_values"
 
 
 def teacher_forced(model: Any, batch: Generated, *, temperature: float, **mistakes: bool) -> Any:

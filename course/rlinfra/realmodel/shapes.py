@@ -68,11 +68,18 @@ def random_gpt2(*, vocabulary: int, seed: int, dtype: Any, device: Any) -> Any:
 
 
 def drawn(config: Any, *, seed: int, dtype: Any, device: Any) -> Any:
-    """Return the model of a configuration with weights drawn from the seed, on the device, ready to be evaluated."""
+    """Return the model of a configuration with weights drawn from the seed, on the device, ready to be evaluated.
+
+    Built without memory first: torch draws weights when a layer is made and transformers draws them again, and of
+    two billion numbers a processor's core makes some two hundred million a second.
+    """
     import torch
     from transformers import AutoModelForCausalLM
 
-    torch.manual_seed(seed)
-    with torch.device(device):
+    with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config, dtype=dtype)
+    model.to_empty(device=device)
+    model.tie_weights()  # memory was taken for each name: a table that has two of them became two
+    torch.manual_seed(seed)
+    model.init_weights()
     return model.eval()

@@ -5,7 +5,6 @@ A loop of our own, so that the phases can be told apart; it samples as `generate
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +12,12 @@ from . import tokens
 from .devices import Clock, spread_of
 from .report import BatchPoint, Phase, Roofline, Setup
 from .roofline import decode_work, floor_seconds, forward_work
-from .scoring import Generated, positions_of, teacher_forced
+from .scoring import Generated, cache_name, positions_of, teacher_forced
 
 if TYPE_CHECKING:
     from .loading import Loaded
     from .roofline import Work
+    from .scoring import Watch
 
 
 @dataclass
@@ -31,8 +31,16 @@ class Timings:
     cache_bytes: int = 0
 
 
-def measured_batch(loaded: Loaded, setup: Setup, roof: Roofline, batch: int) -> BatchPoint:
-    """Return the timings of a batch.
+@dataclass(frozen=True)
+class Once:
+    """A batch that was generated already, with what was noted of its time: it need not be generated again."""
+
+    made: Generated
+    watch: Watch
+
+
+def measured_batch(loaded: Loaded, setup: Setup, roof: Roofline, batch: int, once: Once | None = None) -> BatchPoint:
+    """Return the timings of a batch; of `once`, what was generated at this batch already, scoring alone is run.
 
     On a GPU a run of two tokens that does not count goes before: it chooses kernels and takes memory for each new size.
     """
@@ -41,9 +49,13 @@ def measured_batch(loaded: Loaded, setup: Setup, roof: Roofline, batch: int) -> 
     prompts, prompt_mask = tokens.encoded_prompts(loaded.tokenizer, batch, loaded.model.device)
     timings = Timings([], [], [], {})
     with torch.inference_mode():
-        if loaded.model.device.type == "cuda":
+        if once:
+            first, *steps = once.watch.clock.seconds(once.watch.marks)
+            timings = Timings([first], steps, [], {"prefill": None, "decode": None}, cache_bytes(once.watch.cache))
+            _score(loaded, setup, once.made, into=timings)
+        elif loaded.model.device.type == "cuda":
             _run(loaded, setup, prompts, prompt_mask, new_tokens=2, into=Timings([], [], [], {}))
-        for repeat in range(setup.repeats):
+        for repeat in range(0 if once else setup.repeats):
             torch.manual_seed(setup.seed + repeat)
             _run(loaded, setup, prompts, prompt_mask, new_tokens=setup.new_tokens, into=timings)
     width, new = int(prompts.shape[1]), setup.new_tokens
@@ -77,7 +89,7 @@ def _run(loaded: Loaded, setup: Setup, prompts: Any, prompt_mask: Any, *, new_to
     mask = torch.cat((prompt_mask, prompt_mask.new_ones((batch, new_tokens))), 1)
     positions = positions_of(mask)
     cache = DynamicCache(config=model.config)
-    with_cache = {cache_argument(model): cache, "use_cache": True}
+    with_cache = {cache_name(model): cache, "use_cache": True}
 
     clock.forget_peak()
     marks = [clock.mark()]
@@ -112,10 +124,15 @@ def _run(loaded: Loaded, setup: Setup, prompts: Any, prompt_mask: Any, *, new_to
     sampled = torch.cat(made, 1)
     nothing = torch.empty(0)  # the timing needs no behaviour log-probabilities
     counted = torch.ones_like(sampled, dtype=torch.bool)
-    completed = Generated(prompts, prompt_mask, sampled, counted, nothing, nothing)
+    _score(loaded, setup, Generated(prompts, prompt_mask, sampled, counted, nothing, nothing), into=into)
+
+
+def _score(loaded: Loaded, setup: Setup, completed: Generated, *, into: Timings) -> None:
+    """Score completions once, and write down how long it took."""
+    clock = Clock(loaded.model.device)
     clock.forget_peak()
     marks = [clock.mark()]
-    teacher_forced(model, completed, temperature=setup.temperature)
+    teacher_forced(loaded.model, completed, temperature=setup.temperature)
     marks.append(clock.mark())
     into.scoring += clock.seconds(marks)
     into.peaks["scoring"] = clock.peak_bytes()
@@ -126,11 +143,6 @@ def _sampled(logits: Any, temperature: float) -> Any:
     import torch
 
     return torch.multinomial((logits[:, -1].float() / temperature).softmax(-1), 1)
-
-
-def cache_argument(model: Any) -> str:
-    """Return what the model calls its cache: `cache` from transformers 5.24 on, `past_key_values` before."""
-    return "cache" if "cache" in inspect.signature(type(model).forward).parameters else "past_key_values"
 
 
 def cache_bytes(cache: Any) -> int:

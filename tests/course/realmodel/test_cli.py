@@ -37,6 +37,23 @@ def test_it_shows_tables_and_writes_report_and_figure(tmp_path):
     assert "8/10 done after" in result.stderr
 
 
+def test_threads_do_not_wait_awake_for_each_other_unless_that_is_asked_for(monkeypatch, tmp_path):
+    """OpenMP reads its variable as torch loads, which is in `measure` at the earliest."""
+    for before, after in ((None, "PASSIVE"), ("ACTIVE", "ACTIVE")):
+        monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+        if before:
+            monkeypatch.setenv("OMP_WAIT_POLICY", before)
+        seen = []
+
+        def at_import(*_, seen=seen, **__):
+            seen.append(os.environ.get("OMP_WAIT_POLICY"))
+            raise ValueError("stopped here")
+
+        monkeypatch.setattr("rlinfra.cli.measure", at_import)
+        assert run(*TINY, "--out", tmp_path).exit_code == 2
+        assert seen == [after]
+
+
 def test_json_is_all_that_standard_output_has(tmp_path):
     result = run(*TINY, "--batches", "1", "--json", "--out", tmp_path)
     assert json.loads(result.stdout) == json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))

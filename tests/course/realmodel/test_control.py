@@ -108,6 +108,39 @@ def test_the_weight_change_has_the_size_that_was_asked_for(tiny):
             assert measured == pytest.approx(size, rel=0.02)
 
 
+def test_the_weight_change_has_nothing_to_do_with_the_weights(tiny):
+    """Of one seed, weights and noise could be the same numbers: the change would scale the weights, and norms undo it.
+
+    The correlation of n independent pairs has the standard deviation 1/√n; five of them are allowed.
+    """
+    import torch
+
+    before = [parameter.clone() for parameter in tiny.model.parameters()]
+    with changed_weights(tiny.model, 0.1, seed=TINY.seed):
+        for old, new in zip(before, tiny.model.parameters(), strict=True):
+            if old.dim() >= 2:
+                pairs = torch.stack((old.flatten(), (new - old).flatten()))
+                assert abs(torch.corrcoef(pairs)[0, 1]) < 5 / old.numel() ** 0.5
+
+
+def test_the_weight_change_does_not_depend_on_how_matrices_are_cut(tiny, monkeypatch):
+    """Each matrix gets noise by its own size, and no part of the noise repeats another."""
+    import torch
+
+    monkeypatch.setattr("rlinfra.realmodel.control.NOISE_AT_ONCE", 1000)
+    before = [parameter.clone() for parameter in tiny.model.parameters()]
+    with changed_weights(tiny.model, 0.1, seed=7) as measured:
+        assert measured == pytest.approx(0.1, rel=0.02)
+        for old, new in zip(before, tiny.model.parameters(), strict=True):
+            if old.dim() < 2:
+                assert new.equal(old)
+                continue
+            change = (new - old).flatten()
+            assert (change.norm() / old.norm()).item() == pytest.approx(0.1, rel=0.05)
+            parts = torch.stack(change[: change.numel() // 1000 * 1000].split(1000))
+            assert torch.corrcoef(parts).fill_diagonal_(0).abs().max() < 0.2  # independent: σ = 1/√1000 = 0.03
+
+
 def test_weights_are_put_back_to_the_bit_even_after_an_error(tiny):
     before = [parameter.clone() for parameter in tiny.model.parameters()]
 

@@ -17,6 +17,7 @@ from rlinfra.realmodel import ModelProblem, Settings, measure
 from rlinfra.realmodel.devices import chosen_device, chosen_dtype, out_of_memory
 from rlinfra.realmodel.loading import hub_folder, load
 from rlinfra.realmodel.settings import Source
+from rlinfra.realmodel.shapes import random_gpt2, random_qwen3
 
 from .conftest import TINY
 
@@ -48,6 +49,40 @@ def test_a_tokenizer_without_padding_pads_with_its_end(checkpoint):
     loaded = load_from(checkpoint)
     assert loaded.tokenizer.pad_token_id == loaded.tokenizer.eos_token_id is not None
     assert loaded.tokenizer.padding_side == "left"
+
+
+# --- what is drawn -----------------------------------------------------------------------------------------------
+
+
+def test_weights_are_drawn_once_from_the_seed(tiny):
+    """The oracle: torch's own generator. The table of tokens comes first and the first layer's queries next, so that
+    nothing was drawn for either before; all have the standard deviation that the shape names.
+    """
+    import torch
+
+    torch.manual_seed(TINY.seed)
+    torch.empty(tiny.model.get_input_embeddings().weight.shape).normal_(0, 0.1)
+    attention = tiny.model.model.layers[0].self_attn
+    assert torch.empty(attention.q_proj.weight.shape).normal_(0, 0.1).equal(attention.q_proj.weight)
+    matrices = [parameter for parameter in tiny.model.parameters() if parameter.dim() == 2]
+    assert all(matrix.std().item() == pytest.approx(0.1, rel=0.03) for matrix in matrices)
+    assert all((parameter == 1).all() for parameter in tiny.model.parameters() if parameter.dim() == 1)
+
+
+@pytest.mark.parametrize("kind", ["rotary", "absolute"])
+def test_a_drawn_model_has_the_tables_and_the_tie_of_one_that_is_built_with_memory(tiny, kind):
+    """The oracle: the library's own constructor, where positions and masks are computed as layers are made."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    draw = {"rotary": random_qwen3, "absolute": random_gpt2}[kind]
+    model = draw(vocabulary=len(tiny.tokenizer), seed=5, dtype=torch.float32, device="cpu")
+    built = dict(AutoModelForCausalLM.from_config(model.config).named_buffers())
+    assert {name: buffer.tolist() for name, buffer in model.named_buffers()} == {
+        name: buffer.tolist() for name, buffer in built.items()
+    }
+    assert model.get_output_embeddings().weight is model.get_input_embeddings().weight
+    assert not model.training
 
 
 # --- what is missing or broken -----------------------------------------------------------------------------------
@@ -133,7 +168,26 @@ def test_a_damaged_checkpoint_says_what_is_wrong_and_what_to_do(checkpoint, name
 
 
 def test_a_folder_that_is_none_is_not_taken_for_an_id_of_the_hub(tmp_path):
-    with pytest.raises(ModelProblem, match=r"There is no folder .*nowhere: give the one that holds config.json"):
+    with pytest.raises(
+        ModelProblem, match=r"There is no folder .*nowhere: give the one that holds config.json; or take --random-w"
+    ):
+        load_from(tmp_path / "nowhere")
+
+
+def test_an_id_of_the_hub_in_place_of_a_folder_is_told_where_it_goes():
+    with pytest.raises(ModelProblem, match=r"no folder some/model: .* \(--hub-id some/model --revision …\)"):
+        load_from("some/model")
+
+
+def test_a_file_in_place_of_its_folder_is_said(checkpoint):
+    with pytest.raises(ModelProblem, match=r"config.json is a file: give the folder that it lies in\."):
+        load_from(checkpoint / "config.json")
+
+
+def test_a_folder_is_looked_at_before_libraries_are_imported(monkeypatch, tmp_path):
+    """They take seconds, which a mistyped folder need not cost: without torch it is still the folder that is told."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ModelProblem, match="There is no folder"):
         load_from(tmp_path / "nowhere")
 
 
@@ -152,7 +206,13 @@ def test_cuda_without_a_gpu_is_said(monkeypatch):
     import torch
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ModelProblem, match=r"CUDA was asked for, and .*: take --device cpu"):
+    monkeypatch.setattr(torch.version, "cuda", None)
+    with pytest.raises(ModelProblem, match=r"torch .* is a build without CUDA: install a build with it, or take --dev"):
+        chosen_device("cuda")
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    with pytest.raises(
+        ModelProblem, match=r"torch sees no GPU: see whether nvidia-smi lists one, or take --device cpu"
+    ):
         chosen_device("cuda")
     assert chosen_device("auto").type == "cpu"
 
@@ -209,7 +269,7 @@ def test_offline_and_not_in_the_cache_it_says_so_at_once(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     began = time.monotonic()
     with pytest.raises(
-        ModelProblem, match="is not in the cache, and HF_HUB_OFFLINE forbids to fetch it: unset it, give"
+        ModelProblem, match="is not in the cache, and HF_HUB_OFFLINE forbids the download: unset it, give"
     ):
         hub_folder("nobody/nothing", COMMIT)
     assert time.monotonic() - began < 5
@@ -254,7 +314,7 @@ def asked_hub(endpoint, tmp_path):
 def test_a_hub_that_refuses_connections_is_said_without_retries(tmp_path):
     said, seconds = asked_hub("http://127.0.0.1:9", tmp_path)
     assert f"nobody/nothing at {COMMIT} is not in the cache, and the hub cannot be asked (Connect" in said
-    assert "give a folder (--model DIR), or --random-weights" in said
+    assert "see to the connection, give a folder (--model DIR), or take --random-weights" in said
     assert seconds < 15
 
 

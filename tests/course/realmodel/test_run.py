@@ -8,6 +8,9 @@ from dataclasses import replace
 import pytest
 
 from rlinfra.realmodel import ModelProblem, Settings, measure, sweep
+from rlinfra.realmodel.control import controlled, serves
+from rlinfra.realmodel.loading import load
+from rlinfra.realmodel.settings import Source
 
 from .conftest import TINY
 
@@ -52,6 +55,39 @@ def test_every_step_is_told_before_it_is_taken(measured):
     assert [step.seconds for step in steps] == sorted(step.seconds for step in steps)
 
 
+def test_a_batch_that_the_control_generated_is_not_generated_again(monkeypatch):
+    """Three prompts of 24 tokens, timed once: the sweep's own loop runs for batch 1 alone, and scoring for both."""
+    looped, real = [], sweep._run
+
+    def run(loaded, setup, prompts, *rest, **options):
+        looped.append(len(prompts))
+        real(loaded, setup, prompts, *rest, **options)
+
+    monkeypatch.setattr("rlinfra.realmodel.sweep._run", run)
+    report = measure(replace(TINY, repeats=1, seed=2))
+    assert all(sequence.mask == (1,) * 24 + (0,) * 16 for sequence in report.sequences)  # with this seed, no early end
+    assert looped == [1]
+    one, three = report.sweep
+    for point in (one, three):
+        assert [getattr(point, name).seconds.samples for name in ("prefill", "decode", "scoring")] == [1, 23, 1]
+        assert point.decode.seconds.first_quartile_seconds > 0
+        assert point.kv_cache_bytes == point.kv_formula_bytes == point.batch * (point.prompt_width + 23) * 1536
+    assert report.notes[-1].startswith("The batch of 3 was generated once, for the control: its prefill and decode")
+    assert measure(replace(TINY, repeats=2, seed=2)).notes == report.notes[:-1]
+    assert looped == [1, 1, 1, 3, 3]
+
+
+def test_a_generation_whose_rows_end_early_does_not_serve_the_sweep(tiny):
+    """Every second token ends a row: `generate` may stop before the last step, and its steps are fewer."""
+    ends = tuple(range(0, len(tiny.tokenizer), 2))
+    of = controlled(tiny, replace(TINY, repeats=1, seed=2))
+    assert serves(of, 3)
+    assert not serves(of, 2)
+    model = load(Source("random"), TINY).model
+    model.generation_config.eos_token_id = list(ends)
+    assert not serves(controlled(replace(tiny, model=model, end_ids=ends), replace(TINY, repeats=1)), 3)
+
+
 def interrupt_at(what):
     def progress(step):
         if step.what == what:
@@ -87,8 +123,8 @@ def run_out_of_memory(*_, **__):
 def test_a_batch_that_does_not_fit_ends_the_sweep_and_is_a_note(monkeypatch):
     real = sweep.measured_batch
 
-    def up_to_one(loaded, setup, roof, batch):
-        return real(loaded, setup, roof, batch) if batch == 1 else run_out_of_memory()
+    def up_to_one(loaded, setup, roof, batch, once):
+        return real(loaded, setup, roof, batch, once) if batch == 1 else run_out_of_memory()
 
     monkeypatch.setattr("rlinfra.realmodel.sweep.measured_batch", up_to_one)
     report = measure(replace(TINY, repeats=1, batches=(1, 2, 4)))
