@@ -6,7 +6,8 @@ STUDENT := .venv-student
 BIN := $(STAFF)/bin
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := -m pip --disable-pip-version-check --quiet
-CODE := $(shell find course autograder -name '*.py' -o -name '*.json' -o -name 'pyproject.toml')
+CODE := $(shell find course autograder -name '*.py' -o -name '*.js' -o -name '*.json' -o -name 'pyproject.toml')
+FRONTEND := hatch_build.py $(wildcard course/frontend/*.json course/frontend/*.mjs course/frontend/src/*)
 
 .PHONY: demo test coverage lab formgrader lint audit attacks soak bench release install clean
 
@@ -66,7 +67,7 @@ formgrader: install
 # Two environments: the staff's, and the student's, in which submissions run and which holds no staff package.
 install: .make/staff .make/student
 
-.make/staff: pyproject.toml constraints.txt autograder/reference/pyproject.toml autograder/grader/pyproject.toml | $(STAFF)/bin/python
+.make/staff: pyproject.toml constraints.txt $(FRONTEND) autograder/reference/pyproject.toml autograder/grader/pyproject.toml | $(STAFF)/bin/python
 	@echo "Installing the staff's environment in $(STAFF) …"
 	$(BIN)/python $(PIP) install -c constraints.txt -e '.[lab,dev]' -e autograder/reference -e autograder/grader
 	@mkdir -p .make && touch $@
