@@ -8,8 +8,8 @@ import json
 import re
 
 import pytest
-
 from hatch_build import SOURCES
+
 from rlinfra.chart import bundle, chart
 from tests.conftest import ROOT
 
