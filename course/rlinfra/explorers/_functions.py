@@ -143,8 +143,8 @@ class Redraw:
         return observation.value
 
 
-def size(value: Any) -> float:
-    """Return a number of bytes; raise `WrongFormError` where it is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:  # so is NaN
+def size(value: Any, most: float = LARGEST) -> float:
+    """Return a number of bytes; raise `WrongFormError` where it is none, or more than `most`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:  # so is NaN
         raise WrongFormError(value, "a number of bytes, 0 or more")
     return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..given.units import BYTES_PER_GIB
-from ._functions import Answer, WrongFormError, size
+from ._functions import LARGEST, Answer, WrongFormError, size
 from ._memory_form import (
     ACTIVATIONS,
     BY_PHASE,
@@ -209,7 +209,7 @@ class _Work:
 
     def prices(self) -> None:
         """Ask what one parameter and an adapter on its base take."""
-        price = self._redraw.call("bytes_per_parameter", size, **self._bytes)
+        price = self._redraw.call("bytes_per_parameter", _price, **self._bytes)
         self._say("bytes_per_parameter", price, "a trained parameter", unit="bytes")
         if not self._all_trained and price.value is not None:
             both = self._redraw.call(
@@ -227,7 +227,7 @@ class _Work:
         if self._state.value is None:
             return []
         total = sum(self._state.value.values())
-        share = self._redraw.call("ideal_sharded_memory", size, total, self._values["ranks"])
+        share = self._redraw.call("ideal_sharded_memory", _combined, total, self._values["ranks"])
         self._say("ideal_sharded_memory", share, "a rank at best")
         if share.value is None:
             return []
@@ -249,6 +249,16 @@ class _Work:
             )
 
 
+def _price(value: Any) -> float:
+    """Read the bytes of one parameter: beyond all sense, they would make nonsense of what a right function says."""
+    return size(value, 1e6)
+
+
+def _combined(value: Any) -> float:
+    """Read the bytes of several parts together, each of which may be as large as `size` allows."""
+    return size(value, 10 * LARGEST)
+
+
 def _components(value: Any) -> dict[str, float]:
     """Read the components of a model's state; their sum, which comes with them, is drawn and not read."""
     if not isinstance(value, dict) or not set(STATE) <= set(value):
@@ -262,7 +272,7 @@ def _peak(value: Any) -> tuple[str, float]:
         value = [value.get("phase"), value["peak_bytes"]]
     if not isinstance(value, list | tuple) or len(value) != 2 or value[0] not in PHASES:
         raise WrongFormError(value, "a pair: the name of a phase, and its bytes")
-    return value[0], size(value[1])
+    return value[0], _combined(value[1])
 
 
 def _given(gib: float) -> Answer[float]:
