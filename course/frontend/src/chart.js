@@ -9,7 +9,7 @@ import { nameSliders } from "./names.js";
 const STYLE = `
 .rlinfra-chart { margin: 0; }
 .rlinfra-chart figcaption { font-weight: 600; line-height: 1.4; margin: 0 0 0.4em; }
-.rlinfra-chart-picture { width: 100%; }
+.rlinfra-chart-picture, .rlinfra-chart-picture > div { width: 100%; }
 .rlinfra-chart-picture svg { display: block; }
 .rlinfra-chart-files { display: flex; gap: 0.5em; justify-content: flex-end; }
 .rlinfra-chart-files button {
@@ -80,7 +80,9 @@ export function render({ model, el }) {
     document.head.append(element("style", { id: "rlinfra-chart-style", textContent: STYLE }));
   }
   const caption = element("figcaption", { ariaLive: "polite" });
-  const picture = element("div", { className: "rlinfra-chart-picture", role: "img" });
+  // The picture has a text. Vega would have its marks read out one by one, and gives its own element a role for that.
+  const drawing = element("div", { ariaHidden: "true" });
+  const picture = element("div", { className: "rlinfra-chart-picture", role: "img" }, drawing);
   const alert = element("div", { role: "alert" });
   const files = element("div", { className: "rlinfra-chart-files" });
   for (const kind of ["png", "svg"]) {
@@ -114,8 +116,7 @@ export function render({ model, el }) {
       await shown.view.runAsync();
     } else {
       const before = shown;
-      shown = await embed(picture, { ...spec, datasets: data }, options(theme));
-      picture.querySelector("svg").ariaHidden = "true"; // the picture has a text; its marks would be read one by one
+      shown = await embed(drawing, { ...spec, datasets: data }, options(theme));
       drawn = wanted;
       before?.finalize();
     }

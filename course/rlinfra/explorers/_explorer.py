@@ -60,8 +60,8 @@ class Explorer:
     def draw(self) -> tuple[Picture, dict[str, str]]:
         """Return what is shown for the setting, and what is wrong with each function that failed."""
         redraw = self._functions.redraw(overlay=self._overlay)
-        picture = self.topic.draw(self._values, redraw)
-        return picture, redraw.problems
+        self._drawn = self.topic.draw(self._values, redraw), redraw.problems
+        return self._drawn
 
     def lines(self, picture: Picture, problems: dict[str, str]) -> list[tuple[str, str, str]]:
         """Return for each function a sign, its name, and what it said or what is wrong with it."""
@@ -79,7 +79,9 @@ class Explorer:
     @property
     def text(self) -> str:
         """What is shown now, as text: the sentence, the numbers, and each function."""
-        picture, problems = self.draw()
+        return self._in_words(*self.draw())
+
+    def _in_words(self, picture: Picture, problems: dict[str, str]) -> str:
         functions = [f"{sign} {name}: {text}" for sign, name, text in self.lines(picture, problems)]
         return "\n".join([f"{picture.title}.", picture.details, *functions])
 
@@ -95,15 +97,14 @@ class Explorer:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """Return the widget where there is a front end to draw it, and the text in any case."""
-        text = {"text/plain": self.text}
         if not _has_front_end():
-            return text
+            return {"text/plain": self.text}
         try:
             bundle: dict[str, Any] = self.widget._repr_mimebundle_()
         except ImportError as error:
             needs = f"{error.name} is missing, so this is the explorer's text alone: pip install 'rlinfra[lab]'"
-            return {"text/plain": f"{text['text/plain']}\n{needs}"}
-        return {**bundle, **text}
+            return {"text/plain": f"{self.text}\n{needs}"}
+        return {**bundle, "text/plain": self._in_words(*self._drawn)}
 
 
 def _has_front_end() -> bool:

@@ -195,3 +195,34 @@ def test_compared_with_the_reference_a_difference_is_told():
     assert "8.88 GiB of state, before it is divided; the reference agrees" in said(explorer)
     marks = {mark["row"]: mark["gib"] for mark in chart_of(explorer).data["marks"]}
     assert marks["scoring"] == pytest.approx(1.110230 + 18.546875, abs=1e-5)
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    """A shell that says that it has a kernel."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    monkeypatch.setattr(shell, "kernel", object(), raising=False)
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+@pytest.mark.usefixtures("kernel")
+def test_in_a_kernel_it_is_a_widget_with_its_text_drawn_once(explorer, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(explorer, "draw", lambda draw=explorer.draw: drawn.append(1) or draw())
+    data = explorer._repr_mimebundle_()
+    assert set(data) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+    assert data["text/plain"].startswith("Scoring needs most, 19.7 GiB")
+    assert drawn == [1]
+
+
+@pytest.mark.usefixtures("kernel")
+def test_in_a_kernel_without_the_widget_libraries_it_says_what_to_install(explorer, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    data = explorer._repr_mimebundle_()
+    assert set(data) == {"text/plain"}
+    assert data["text/plain"].endswith(
+        "ipywidgets is missing, so this is the explorer's text alone: pip install 'rlinfra[lab]'"
+    )
