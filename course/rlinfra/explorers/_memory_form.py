@@ -219,7 +219,7 @@ def spec(parts: tuple[str, ...], mark: str) -> dict[str, object]:
         "legend": {
             "title": None,
             "orient": "top",
-            "columns": 4,
+            "columns": 3,
             "labelLimit": 0,
             "values": list(parts),
             "symbolType": "square",

@@ -309,9 +309,11 @@ def _gib(value: float | None) -> float:
 
 
 def _total(parts: Mapping[str, Answer[float]]) -> str:
-    missing = [part for part, answer in parts.items() if answer.value is None]
-    without = f" without {' and '.join(missing)}" if missing else " GiB"
-    return f"{_gib(_sum(parts.values())):,.1f}{' GiB' if missing else ''}{without}"
+    """Return the sum of a bar for reading, and that there is more where a part is unknown."""
+    known = _sum(parts.values())
+    if all(answer.value is not None for answer in parts.values()):
+        return f"{_gib(known):,.1f} GiB"
+    return f"{_gib(known):,.1f} GiB and more" if known else "not known yet"
 
 
 def _details(bars: Bars, values: Values) -> str:

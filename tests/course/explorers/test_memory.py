@@ -160,7 +160,7 @@ def test_nonsense_from_any_function_at_any_setting_is_told_and_the_rest_is_drawn
         picture, problems = explorer.draw()
     assert set(problems) <= set(wrong)
     json.dumps(picture.data, allow_nan=False)
-    unknown = [row for row in picture.data["totals"] if "without" in row["text"]]
+    unknown = [row for row in picture.data["totals"] if "more" in row["text"] or "not known" in row["text"]]
     assert not (reference and unknown)
 
 
@@ -170,6 +170,18 @@ def test_the_functions_that_are_written_are_drawn_and_the_others_named(monkeypat
     text = explore("memory", written).text
     assert text.startswith("As far as it is written, training needs most, 12.9 GiB: it fits")
     assert "Scoring: weights 1.11 GiB, logits unknown" in text
+
+
+def test_a_bar_of_which_a_part_is_unknown_says_that_there_is_more(monkeypatch):
+    monkeypatch.setattr("rlinfra.explorers._reference", lambda _: {})
+    written = {name: SOLVED[name] for name in ("logits_bytes", "peak_memory")}
+    picture, _ = explore("memory", written).draw()
+    assert {row["row"]: row["text"] for row in picture.data["totals"]} == {
+        "rollout": "4.0 GiB and more",
+        "scoring": "18.5 GiB and more",
+        "training": "4.0 GiB and more",
+        "publication": "not known yet",
+    }
 
 
 def test_without_peak_memory_no_phase_is_named(monkeypatch):
