@@ -7,7 +7,7 @@ BIN := $(STAFF)/bin
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := -m pip --disable-pip-version-check --quiet
 CODE := $(shell find course autograder -name '*.py' -o -name '*.js' -o -name '*.json' -o -name 'pyproject.toml')
-FRONTEND := hatch_build.py $(wildcard course/frontend/*.json course/frontend/*.mjs course/frontend/src/*)
+FRONTEND := hatch_build.py $(wildcard course/frontend/.npmrc course/frontend/*.json course/frontend/*.mjs course/frontend/src/*)
 
 .PHONY: demo test coverage lab formgrader lint audit attacks soak bench release install clean
 
@@ -84,7 +84,7 @@ install: .make/staff .make/student
 	$(STUDENT)/bin/python $(PIP) install -c constraints.txt '.[lab]' coverage
 	@mkdir -p .make && touch $@
 
-.make/student: .make/student-packages $(CODE)
+.make/student: .make/student-packages $(CODE) $(FRONTEND)
 	$(STUDENT)/bin/python $(PIP) install --no-deps --force-reinstall .
 	@touch $@
 
