@@ -7,21 +7,22 @@ BIN := $(STAFF)/bin
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := -m pip --disable-pip-version-check --quiet
 BOTH := $(MAKE) --no-print-directory --jobs 2
-CODE := $(shell find course autograder -name '*.py' -o -name '*.json' -o -name 'pyproject.toml')
+CODE := $(shell find course autograder -name '*.py' -o -name '*.js' -o -name '*.json' -o -name 'pyproject.toml')
+FRONTEND := hatch_build.py $(wildcard course/frontend/.npmrc course/frontend/*.json course/frontend/*.mjs course/frontend/src/*)
 
 .PHONY: demo test coverage lab formgrader lint audit attacks soak bench release install clean
 
 demo: install
 	$(BIN)/rlinfra-grade demo
 
-test:
+test: .make/staff
 	@$(BOTH) .make/model .make/student
 	$(BIN)/python -m tests.preflight
 	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest $(PARALLEL)
 
 # Every test as thorough as it can be, and measured: takes three times as long, and fails below nine lines of ten.
-coverage:
+coverage: .make/staff
 	@$(BOTH) .make/model .make/student
 	rm -rf build/coverage && mkdir -p build/coverage
 	RLINFRA_THOROUGH=1 $(BIN)/coverage run -m pytest $(PARALLEL)
@@ -67,11 +68,10 @@ formgrader: install
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # Two environments: the staff's, and the student's, in which submissions run and which holds no staff package.
-install:
-	@$(BOTH) .make/staff .make/student
+install: .make/staff .make/student
 
 # Not compiled, and neither is what comes next: of many thousand modules a few are ever imported.
-.make/staff: pyproject.toml constraints.txt autograder/reference/pyproject.toml autograder/grader/pyproject.toml | $(STAFF)/bin/python
+.make/staff: pyproject.toml constraints.txt $(FRONTEND) autograder/reference/pyproject.toml autograder/grader/pyproject.toml | $(STAFF)/bin/python
 	@echo "Installing the staff's environment in $(STAFF) …"
 	$(BIN)/python $(PIP) install --no-compile -c constraints.txt -e '.[lab,dev]' -e autograder/reference -e autograder/grader
 	@mkdir -p .make && touch $@
@@ -82,12 +82,13 @@ install:
 	$(BIN)/python $(PIP) install --no-compile -c constraints.txt -e '.[model]'
 	@touch $@
 
-.make/student-packages: pyproject.toml constraints.txt | $(STUDENT)/bin/python
+# After the staff's, which has built the chart's JavaScript by then.
+.make/student-packages: pyproject.toml constraints.txt | $(STUDENT)/bin/python .make/staff
 	@echo "Installing the student's environment in $(STUDENT) …"
 	$(STUDENT)/bin/python $(PIP) install -c constraints.txt '.[lab]' coverage
 	@mkdir -p .make && touch $@
 
-.make/student: .make/student-packages $(CODE)
+.make/student: .make/student-packages $(CODE) $(FRONTEND)
 	$(STUDENT)/bin/python $(PIP) install --no-deps --force-reinstall .
 	@touch $@
 
@@ -99,4 +100,4 @@ $(STAFF)/bin/python $(STUDENT)/bin/python:
 	$(PYTHON) -m venv $(@:/bin/python=)
 
 clean:
-	rm -rf $(STAFF) $(STUDENT) .make build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(STAFF) $(STUDENT) .make build course/rlinfra/chart/static .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -12,11 +12,17 @@ import psutil
 from rich.console import Console
 from rich.markdown import Markdown
 
-from . import batch, engine, pages, simulator
+from . import batch, engine, explorers, pages, simulator
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results.md"
-PARTS = {"engine": engine.measure, "batch": batch.measure, "pages": pages.measure, "simulator": simulator.measure}
+PARTS = {
+    "engine": engine.measure,
+    "batch": batch.measure,
+    "pages": pages.measure,
+    "simulator": simulator.measure,
+    "explorers": explorers.measure,
+}
 HEAD = """# Benchmarks
 
 Written by `make bench`. Ratios hold across machines better than times do.

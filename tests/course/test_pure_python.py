@@ -165,7 +165,8 @@ def scanned_tasks():
 
 SECONDS_A_CALL = 0.5
 SPARE_BYTES = 256 * 2**20
-# What functions of `rlinfra.realmodel` import. No answer needs one, and an import that a bound cuts short stays half.
+# What functions of `rlinfra.realmodel`, of charts and explorers import. No answer needs one, and an import that a bound
+# cuts short stays half.
 LARGE_LIBRARIES = (
     "torch",
     "transformers",
@@ -173,6 +174,8 @@ LARGE_LIBRARIES = (
     "huggingface_hub",
     "safetensors",
     "matplotlib",
+    "ipywidgets",
+    "anywidget",
     "typer",
     "rich",
 )

@@ -30,6 +30,10 @@ FLAGS = [
     "--disable-sync",
 ]
 SCREENSHOTS = ROOT / "build" / "screenshots"
+SETTINGS = {
+    "apputils-extension/notification": '{"fetchNews": "false"}',
+    "notebook-extension/tracker": '{"windowingMode": "none"}',  # a cell off the screen stays on the page
+}
 TOKEN = "a-token-for-the-tests"
 
 
@@ -40,15 +44,16 @@ def _free_port() -> int:
 
 
 @contextlib.contextmanager
-def jupyter_lab(jupyter: Path, folder: Path) -> Iterator[str]:
-    """Run JupyterLab on a folder, and yield its address."""
+def jupyter_lab(jupyter: Path, folder: Path, **environment: str) -> Iterator[str]:
+    """Run JupyterLab on a folder, with more variables of its environment, and yield its address."""
     port = _free_port()
     address = f"http://127.0.0.1:{port}"
     path = f"{jupyter.parent}{os.pathsep}{os.environ['PATH']}"
     home = {"HOME": str(folder), "JUPYTER_CONFIG_DIR": str(folder / ".jupyter"), "PATH": path}
-    news = folder / ".jupyter" / "lab" / "user-settings" / "@jupyterlab" / "apputils-extension"
-    news.mkdir(parents=True, exist_ok=True)
-    (news / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
+    for name, text in SETTINGS.items():
+        file = folder / ".jupyter" / "lab" / "user-settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
     log = (folder / "jupyter.log").open("w")
     server = subprocess.Popen(
         [
@@ -61,7 +66,7 @@ def jupyter_lab(jupyter: Path, folder: Path) -> Iterator[str]:
             f"--IdentityProvider.token={TOKEN}",
         ],
         cwd=folder,
-        env={**os.environ, **home},
+        env={**os.environ, **home, **environment},
         stdout=log,
         stderr=subprocess.STDOUT,
         start_new_session=True,

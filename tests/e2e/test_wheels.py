@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
 
 import pytest
 
+import rlinfra
+from rlinfra.chart import bundle
 from tests.conftest import ROOT
 
 PROJECTS = {
@@ -43,7 +46,7 @@ def test_each_distribution_builds_as_one_wheel_of_its_own_package(wheels):
     assert set(wheels) == set(PROJECTS)
     for name, path in wheels.items():
         files = zipfile.ZipFile(path).namelist()
-        assert {file.split("/")[0] for file in files if ".dist-info" not in file} == {name}
+        assert {file.split("/")[0] for file in files if not re.search(r"\.(dist-info|data)/", file)} == {name}
         assert f"{name}/py.typed" in files
 
 
@@ -54,6 +57,14 @@ def test_the_reports_template_is_in_the_staffs_wheel(wheels):
 def test_the_recorded_run_and_its_schema_are_in_the_students_wheel(wheels):
     files = set(zipfile.ZipFile(wheels["rlinfra"]).namelist())
     assert {"rlinfra/realmodel/recorded.json", "rlinfra/realmodel/report.schema.json"} <= files
+
+
+def test_the_students_wheel_brings_the_charts_script_for_the_kernel_and_for_jupyterlab_with_its_licences(wheels):
+    script = bundle().name
+    wheel = zipfile.ZipFile(wheels["rlinfra"])
+    served = f"rlinfra-{rlinfra.__version__}.data/data/share/jupyter/labextensions/rlinfra/{script}"
+    assert wheel.read(f"rlinfra/chart/static/{script}") == wheel.read(served) == bundle().read_bytes()
+    assert {"rlinfra/chart/stub.js", f"rlinfra/chart/static/{bundle().stem}.licences.txt"} <= set(wheel.namelist())
 
 
 def test_the_wheel_alone_in_an_empty_environment_imports_without_numpy_and_without_answers(wheels, tmp_path):

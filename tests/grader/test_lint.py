@@ -76,6 +76,10 @@ def output_is_left(source):
     source["setup"]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["hello\n"]}]
 
 
+def widgets_are_left(source):
+    source.data["metadata"]["widgets"] = {"application/vnd.jupyter.widget-state+json": {"state": {}}}
+
+
 def number_is_left(source):
     source["setup"]["execution_count"] = 3
 
@@ -185,6 +189,7 @@ def class_is_not_told(source):
 DAMAGES = {
     id_is_not_the_grade_id: "(bytes_per_parameter-prompt): its id must be its grade id 'other-prompt'",
     output_is_left: "cell 3 (setup): outputs and numbers must be cleared",
+    widgets_are_left: "the metadata holds the state of widgets: clear all outputs and save",
     number_is_left: "cell 3 (setup): outputs and numbers must be cleared",
     solution_is_not_ended: "(logits_bytes-code): a solution needs a line ### BEGIN SOLUTION and a line ### END SOL",
     solution_begins_in_the_middle_of_a_line: "(logits_bytes-code): a solution needs a line ### BEGIN SOLUTION",

@@ -48,6 +48,25 @@ def test_streams_and_results_come_in_the_order_in_which_they_are_written(runner)
     assert cell.outputs[-1].execution_count == cell.execution_count == 1
 
 
+def test_an_explorer_is_text(runner):
+    """Nobody looks at a widget here: its libraries are imported for nobody."""
+    opened = "from rlinfra.explorers import explore\nexplore('memory', globals())"
+    blank, loaded = shown(runner, opened, "import sys\n'anywidget' in sys.modules")
+    assert set(blank.outputs[0].data) == {"text/plain"}
+    assert blank.outputs[0].data["text/plain"].startswith("Nothing is written yet")
+    assert loaded.outputs[0].data["text/plain"] == "False"
+
+
+def test_a_function_that_hangs_in_an_explorer_is_stopped_by_it_and_the_cell_goes_on(settings):
+    """The explorer gives its functions one second together, and a cell has more than that."""
+    hangs = "def logits_bytes(*args, **kwargs):\n    while True: pass\n"
+    opened = "from rlinfra.explorers import explore\n" + hangs + "explore('memory', globals())"
+    patient = replace(settings, limits=replace(settings.limits, cell_cpu_seconds=4.0))
+    with ZygoteRunner(patient) as runner:
+        (cell,) = shown(runner, opened)
+    assert "logits_bytes: is still running after 1 s: stopped" in cell.outputs[0].data["text/plain"]
+
+
 def test_displays_are_updated_and_cleared(runner):
     update, clear = shown(
         runner,

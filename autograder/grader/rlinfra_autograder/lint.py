@@ -50,6 +50,8 @@ def _check_ids(path: Path) -> list[str]:
 
 def _check_cells(source: Any) -> list[str]:
     problems = []
+    if "widgets" in source.metadata:  # JupyterLab saves them on demand; opened again, they are not found
+        problems.append("the metadata holds the state of widgets: clear all outputs and save")
     for place, cell in enumerate(source.cells):
         where = f"cell {place + 1} ({cell.get('id', 'no id')})"
         grade_id = _ours(cell).get("grade_id")

@@ -96,10 +96,10 @@ def _fields_apart(accept: Fields, expected: Any, got: Any) -> tuple[str, str]:
     return texts[0], texts[1] + rest
 
 
-def within_time(call: Callable[[], Observation]) -> Observation:
-    """Return what a call did, or that it was stopped after some seconds (`still_running`)."""
+def within_time(call: Callable[[], Observation], seconds: float = MAX_SECONDS) -> Observation:
+    """Return what a call did, or that it was stopped after so many seconds (`still_running`)."""
     try:
-        with _time_limit(MAX_SECONDS):
+        with _time_limit(seconds):
             return call()
     except _StillRunningError:
         return Observation(raised=Raised("_StillRunningError"))

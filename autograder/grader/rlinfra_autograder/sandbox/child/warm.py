@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import seccomp
 from shell import Shell
 
+import rlinfra.explorers
 import rlinfra.given
 from rlinfra.checks.data import all_tasks
 
@@ -38,8 +39,9 @@ _TYPICAL_CELLS = (
 
 def warm_up() -> Shell:
     """Return the shell that children find ready; afterwards this process holds all that they commonly need."""
-    for module in pkgutil.iter_modules(rlinfra.given.__path__, "rlinfra.given."):
-        importlib.import_module(module.name)
+    for package in (rlinfra.given, rlinfra.explorers):
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
     all_tasks()
     with suppress(seccomp.SeccompError):  # the child that cannot be confined says so
         seccomp.common()

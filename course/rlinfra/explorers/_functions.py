@@ -1,0 +1,150 @@
+"""A notebook's functions as an explorer calls them: looked up by name, within a time a redraw, and never trusted.
+
+What a function did wrong is noted beside its name, and the drawing goes on without its value. Where the reference is
+installed, its value stands in.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ..checks.card import show_value
+from ..checks.examples import raised_text, says_unwritten, still_running, within_time
+from ..observe import Call, observe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+T = TypeVar("T")
+U = TypeVar("U")
+SECONDS_A_REDRAW = 1.0  # of all functions together
+LARGEST = 1e24  # beyond it a number of bytes is no size of anything, and an axis has no room for it
+
+
+class _UnusableError(Exception):
+    """A function has no value to draw, and why."""
+
+
+class WrongFormError(Exception):
+    """A value cannot be drawn; `expected` says what can."""
+
+    def __init__(self, value: Any, expected: str) -> None:
+        super().__init__(f"expected is {expected}")
+        self.value = value
+        self.expected = expected
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """What a function of the notebook and the reference said to one call, each None where it said nothing usable."""
+
+    mine: T | None
+    reference: T | None
+    given: bool = False  # a value of a control, which no function computes
+
+    @property
+    def value(self) -> T | None:
+        """The notebook's value, or the reference's where there is none."""
+        return self.reference if self.mine is None else self.mine
+
+    @property
+    def whose(self) -> str:
+        """Whose value it is: `yours`, `the reference` or `given`."""
+        if self.given:
+            return "given"
+        return "the reference" if self.mine is None else "yours"
+
+    def to(self, change: Callable[[T], U]) -> Answer[U]:
+        """Return the answer with both values changed."""
+        mine, reference = (None if one is None else change(one) for one in (self.mine, self.reference))
+        return Answer(mine, reference, self.given)
+
+
+@dataclass(frozen=True)
+class Functions:
+    """The functions of a topic: those of the notebook, and those of the reference where it is installed."""
+
+    names: tuple[str, ...]
+    notebook: Mapping[str, Any]
+    reference: Mapping[str, Callable[..., Any]]
+    seconds: float = SECONDS_A_REDRAW
+    hung: dict[str, Any] = field(default_factory=dict)  # by name, the function that took too long
+
+    def redraw(self, *, overlay: bool = False) -> Redraw:
+        """Return the calls of one redraw; with `overlay`, the reference's values are shown beside the others."""
+        return Redraw(self, overlay=overlay and bool(self.reference))
+
+
+class Redraw:
+    """The calls of one redraw, which share a time, and what went wrong in them (`problems`, by function)."""
+
+    def __init__(self, functions: Functions, *, overlay: bool) -> None:
+        self._functions = functions
+        self.overlay = overlay
+        self._until = time.monotonic() + functions.seconds
+        self.problems: dict[str, str] = {}
+        self.called: set[str] = set()
+
+    def call(self, name: str, read: Callable[[Any], T], *args: Any, **kwargs: Any) -> Answer[T]:
+        """Return what both functions of that name say to a call.
+
+        `read` makes of a value what the drawing needs; its `WrongFormError` says what was expected instead.
+        """
+        self.called.add(name)
+        call = Call(args, kwargs)
+        return Answer(self._mine(name, read, call), self._theirs(name, read, call))
+
+    def _theirs(self, name: str, read: Callable[[Any], T], call: Call) -> T | None:
+        """Return what the reference says: nothing, where another function's value leads it beyond all sense."""
+        reference = self._functions.reference.get(name)
+        if reference is None:
+            return None
+        try:
+            return read(observe(reference, call).value)
+        except WrongFormError:
+            return None
+
+    def _mine(self, name: str, read: Callable[[Any], T], call: Call) -> T | None:
+        """Return what the notebook's function says; its problem is told once, and it is called no more this time."""
+        if name in self.problems:
+            return None
+        try:
+            return read(self._said(name, call))
+        except _UnusableError as problem:
+            self.problems[name] = str(problem)
+        except WrongFormError as wrong:
+            self.problems[name] = f"returns {show_value(wrong.value)}; expected is {wrong.expected}"
+        return None
+
+    def _said(self, name: str, call: Call) -> Any:
+        """Return what the notebook's function returns, or raise `_UnusableError` that says why there is nothing."""
+        notebook, hung = self._functions.notebook, self._functions.hung
+        if name not in notebook:
+            raise _UnusableError("is not there yet: run its cell")
+        function = notebook[name]
+        if not callable(function):
+            raise _UnusableError(f"is not a function: the name stands for {show_value(function)}")
+        if hung.get(name) is function:
+            raise _UnusableError("ran too long, and is not called again until its cell is run anew")
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise _UnusableError("is not called: the others took all the time of this redraw")
+        observation = within_time(partial(observe, function, call), left)
+        if still_running(observation):
+            hung[name] = function
+            raise _UnusableError(f"is still running after {self._functions.seconds:g} s: stopped")
+        if says_unwritten(observation):
+            raise _UnusableError("is not written yet")
+        if observation.raised is not None:
+            raise _UnusableError(f"raises {raised_text(observation)}")
+        return observation.value
+
+
+def size(value: Any, most: float = LARGEST) -> float:
+    """Return a number of bytes; raise `WrongFormError` where it is none, or more than `most`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:  # so is NaN
+        raise WrongFormError(value, "a number of bytes, 0 or more")
+    return value
