@@ -1,8 +1,10 @@
 """Opening the gradebook: the course's own late policy is found, and one that cannot be is said in a line."""
 
+import nbformat
 import pytest
 
-from rlinfra_autograder.gradebook import GradebookError, GradebookWriter
+from rlinfra_autograder.course import notebook_path
+from rlinfra_autograder.gradebook import GradebookError, GradebookWriter, notebook_text
 
 from .gradebooks import empty_gradebook
 
@@ -37,3 +39,12 @@ def test_a_late_policy_that_is_nowhere_is_said_with_the_file_that_names_it(tmp_p
         GradebookError, match=r"nbgrader_config.py: .*'rlinfra_no_such_policy.OnePointAnHour' could not"
     ):
         GradebookWriter(root)
+
+
+def test_the_text_of_a_notebook_is_what_nbformat_reads_with_a_cell_a_line(root):
+    notebook = nbformat.read(notebook_path(root / "release", "memory"), as_version=4)
+    notebook.cells[0].source = 'Grüße,\n"世界" 🎉'
+    text = notebook_text(notebook)
+    assert nbformat.reads(text, as_version=4) == notebook
+    assert len(text.splitlines()) == len(notebook.cells) + 3
+    assert nbformat.reads(notebook_text(nbformat.v4.new_notebook()), as_version=4).cells == []

@@ -1,5 +1,7 @@
 """Nbgrader's code with its shortcuts: it raises what it raises without them, and asks the database far less."""
 
+from unittest import mock
+
 import jsonschema
 import nbformat
 import pytest
@@ -85,3 +87,17 @@ def test_a_cell_that_nbgrader_refuses_is_refused_with_the_same_words(gradebook, 
         assert common.jsonschema is not jsonschema
         assert [said(), said()] == [plain, plain]
     assert common.jsonschema is jsonschema
+
+
+def test_what_was_valid_once_is_not_looked_at_again_and_what_resembles_it_is(gradebook):
+    ours = {"schema_version": 3, "grade": True, "solution": False, "locked": True, "task": False, "grade_id": "a"}
+    whole = nbformat.v4.new_code_cell("", metadata={"nbgrader": {**ours, "cell_type": "code", "points": 2.0}})
+    broken = nbformat.v4.new_code_cell("", metadata={"nbgrader": {**ours, "cell_type": "code", "points": "2.0"}})
+    with Shortcuts(gradebook).one_session():
+        MetadataValidator().validate_cell(whole)
+        with mock.patch("rlinfra_autograder.shortcuts.best_match", side_effect=AssertionError):
+            MetadataValidator().validate_cell(whole)
+    with Shortcuts(gradebook).one_session():
+        MetadataValidator().validate_cell(whole)
+        with pytest.raises(jsonschema.ValidationError, match="is not of type 'number'"):
+            MetadataValidator().validate_cell(broken)

@@ -7,6 +7,7 @@ that they are those of `nbgrader autograde`. They are only given one session to 
 from __future__ import annotations
 
 import copy
+import json
 import os
 import sys
 import tempfile
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from .entries import Entry
 
 OURS = "rlinfra_autograder.plugin.GradeNotebook"
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 
 
 class GradebookWriter:
@@ -213,8 +215,7 @@ class GradebookWriter:
         return {"nbgrader": {"student": student, "assignment": topic, "notebook": topic, "db_url": self.db_url}}
 
     def _write_notebook(self, student: str, topic: str, notebook: Any) -> None:
-        text = nbformat.writes(notebook, indent=None, split_lines=False)  # for programs, and in a third of the time
-        write_whole(notebook_path(self._root / "autograded" / student, topic), text + "\n")
+        write_whole(notebook_path(self._root / "autograded" / student, topic), notebook_text(notebook))
 
     def _write_graded(self, entry: Entry, notebook: Any, submitted: datetime | None) -> None:
         student, topic = entry.student, entry.topic
@@ -271,6 +272,13 @@ def existing_gradebook(root: Path, db_url: str | None = None, *, writes: bool = 
         advice = "rlinfra-grade release makes one, rlinfra-grade batch fills it (--db-url, --course)"
         raise GradebookError(f"there is no gradebook at {shown(url)}: {advice}")
     return GradebookWriter(root, db_url, writes=writes)
+
+
+def notebook_text(notebook: Any) -> str:
+    """Return a notebook as the text of a file: the JSON that nbformat writes, a cell a line, in a tenth of its time."""
+    cells = ",\n".join(map(_JSON.encode, notebook.cells))
+    rest = _JSON.encode({name: part for name, part in notebook.items() if name != "cells"})
+    return f'{{"cells": [\n{cells}\n],\n{rest[1:]}\n'
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -6,6 +6,7 @@ and checks a schema anew before it checks a cell by it. That changes no row, and
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from nbgrader.api import Gradebook, SubmittedNotebook
+
+_MOST_KEPT = 10_000
 
 
 @contextmanager
@@ -74,18 +77,27 @@ class Shortcuts:
 
 
 class _Schemas:
-    """Stands in the place of the module `jsonschema`: does the same, and keeps the validator of the last schema."""
+    """Stands in the place of the module `jsonschema`: does the same, and asks once about what is the same.
+
+    A class has its metadata in common: the cells of one release.
+    """
 
     def __init__(self) -> None:
         self._schema: Mapping[str, Any] = {}
         self._validator: Any = None
+        self._valid: set[str] = set()
 
     def validate(self, instance: Any, schema: Mapping[str, Any]) -> None:
         """Raise `ValidationError` where the instance is not of the schema."""
         if self._validator is None or schema != self._schema:
             kind = validator_for(schema)
             kind.check_schema(schema)
-            self._schema, self._validator = schema, kind(schema)
+            self._schema, self._validator, self._valid = schema, kind(schema), set()
+        text = json.dumps(instance, sort_keys=True)
+        if text in self._valid:
+            return
         error = best_match(self._validator.iter_errors(instance))
         if error is not None:
             raise error
+        if len(self._valid) < _MOST_KEPT:
+            self._valid.add(text)

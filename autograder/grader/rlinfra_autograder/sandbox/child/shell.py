@@ -91,6 +91,11 @@ class _Publisher(DisplayPublisher):
 class _Hook(DisplayHook):
     """Sends the value of a cell's last expression to the parent."""
 
+    @staticmethod
+    def semicolon_at_end_of_expression(expression: str) -> bool:
+        """Return whether a cell ends in a semicolon; IPython takes its tokens to find out."""
+        return ";" in expression and bool(DisplayHook.semicolon_at_end_of_expression(expression))
+
     def start_displayhook(self) -> None:
         self.shell.flush_streams()
         self._result: tuple[Any, Any] = ({}, {})
