@@ -8,6 +8,7 @@ PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := -m pip --disable-pip-version-check --quiet
 BOTH := $(MAKE) --no-print-directory --jobs 2
 CODE := $(shell find course autograder -name '*.py' -o -name '*.js' -o -name '*.json' -o -name 'pyproject.toml')
+unexport PYTHONDONTWRITEBYTECODE  # a module is compiled when it is first imported, and never again
 FRONTEND := hatch_build.py $(wildcard course/frontend/.npmrc course/frontend/*.json course/frontend/*.mjs course/frontend/src/*)
 
 .PHONY: demo test coverage lab formgrader lint audit attacks soak bench release install clean
@@ -70,7 +71,7 @@ formgrader: install
 # Two environments: the staff's, and the student's, in which submissions run and which holds no staff package.
 install: .make/staff .make/student
 
-# Not compiled, and neither is what comes next: of many thousand modules a few are ever imported.
+# Not compiled beforehand, and neither is what comes next: of many thousand modules a few are ever imported.
 .make/staff: pyproject.toml constraints.txt $(FRONTEND) autograder/reference/pyproject.toml autograder/grader/pyproject.toml | $(STAFF)/bin/python
 	@echo "Installing the staff's environment in $(STAFF) …"
 	$(BIN)/python $(PIP) install --no-compile -c constraints.txt -e '.[lab,dev]' -e autograder/reference -e autograder/grader

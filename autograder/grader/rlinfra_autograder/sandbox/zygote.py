@@ -60,7 +60,7 @@ class Zygote:
     def __init__(self, settings: ChildSettings, first: socket.socket | None = None) -> None:
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
-        self._warm = first is not None
+        self._told_to_warm_up = False
         self.folder = Path(tempfile.mkdtemp(prefix="rlinfra-"))
         self.folder.chmod(0o711)  # a child with a uid of its own has to pass through
         home = self.folder / "home"
@@ -96,9 +96,9 @@ class Zygote:
     def warm_up(self) -> None:
         """Let it get ready to run notebooks, which takes it some seconds; what it is asked meanwhile has to wait."""
         with self._lock:
-            if not self._warm:
+            if not self._told_to_warm_up:
                 self._send({"warm": True})
-                self._warm = True
+                self._told_to_warm_up = True
 
     def fork(self) -> tuple[int, socket.socket, Path]:
         """Return a new child: its process id, the grader's end of its channel, and its empty working folder."""
