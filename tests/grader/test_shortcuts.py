@@ -5,9 +5,9 @@ from unittest import mock
 import jsonschema
 import nbformat
 import pytest
-from nbgrader.api import Gradebook
+from nbgrader.api import Base, Gradebook
 from nbgrader.nbgraderformat import MetadataValidator, common
-from sqlalchemy import event
+from sqlalchemy import create_engine, event
 
 from rlinfra_autograder.shortcuts import Shortcuts
 
@@ -19,7 +19,9 @@ CELLS = ("first", "second", "third")
 @pytest.fixture
 def gradebook(tmp_path):
     """A gradebook with three graded cells, each with its solution cell, and a submission by ada and one by udo."""
-    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as opened:
+    url = f"sqlite:///{tmp_path / 'gradebook.db'}"
+    Base.metadata.create_all(create_engine(url))  # else nbgrader starts a program to do so
+    with Gradebook(url) as opened:
         opened.add_assignment("ess")
         opened.add_notebook("ess", "ess")
         for name in CELLS:

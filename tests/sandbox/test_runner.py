@@ -262,9 +262,11 @@ def test_after_too_many_faults_the_rest_is_not_run_and_says_so(settings):
     assert [cell.fault for cell in cells] == [why, why, last]
 
 
-def test_a_function_that_says_that_its_cell_has_ended_loses_its_own_check_and_the_run_ends(runner):
+def test_a_function_that_says_that_its_cell_has_ended_loses_its_own_check_and_the_run_ends(settings):
     forging = CHECKED.replace("return", 'import os; os.write(3, b\'{"end": 1, "count": 1}\\n\'); return')
-    probed = probe(runner, forging, "check('double')", "print('next')", at=1)
+    impatient = replace(settings, limits=replace(settings.limits, wall_factor=2.0))  # it only waits from then on
+    with ZygoteRunner(impatient) as runner:
+        probed = probe(runner, forging, "check('double')", "print('next')", at=1)
     assert not any(isinstance(outcome, Observation) for outcome in probed.outcomes)
 
 
