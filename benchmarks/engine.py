@@ -118,10 +118,13 @@ def _interleaved(runs: dict[str, Callable[[], Any]]) -> dict[str, list[float]]:
 
 
 def _private_megabytes(runner: ZygoteRunner) -> float:
-    """Return what a child holds for itself after the last cell of the notebook."""
-    cells = [*enumerate(CELLS), (len(CELLS), "import time\ntime.sleep(60)")]
-    with ChildProcess(runner.zygote(), runner.settings, {"cells": cells, "judged": False}) as child:
-        while (message := child.message_within(60) or {}).get("begin") != len(CELLS):
+    """Return what a child holds for itself after the last cell of the notebook, where it waits for word to go on."""
+    with ChildProcess(runner.zygote(), runner.settings, {"cells": [*enumerate(CELLS)], "judged": False}) as child:
+        while message := child.message_within(60):
+            if message.get("end") == len(CELLS) - 1:
+                break
             if "end" in message:
                 child.send(GO_ON)
+        else:
+            raise RuntimeError("the child ended before its last cell did")
         return float(psutil.Process(child.pid).memory_full_info().uss) / 1e6
