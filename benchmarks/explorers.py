@@ -94,7 +94,7 @@ PAINTED = """
 
 def measure(root: Path) -> str:
     """Return the section of the results; the machine should be quiet."""
-    kernel = _kernel_milliseconds()
+    kernel = _kernel_milliseconds(root)
     ours, theirs = _in_jupyterlab(root, ["explore('memory', globals())", PLOTTED], _key_to_paint)
     loads, sent = _in_jupyterlab(root, ["explore('memory', globals())"] * CHARTS, _bytes_sent)
     ratio = statistics.median(theirs) / statistics.median(ours)
@@ -152,12 +152,12 @@ def _solution(root: Path) -> str:
     return "\n".join(["from rlinfra.explorers import explore", "from rlinfra.given import *", *written])
 
 
-def _kernel_milliseconds() -> list[float]:
+def _kernel_milliseconds(root: Path) -> list[float]:
     """Return what the events take in a kernel: function calls, drawing and messages, without a page."""
     said: list[str] = []
     manager, client = start_new_kernel()
     try:
-        source = f"EVENTS = {KERNEL_EVENTS}\n{_solution(Path(__file__).parent.parent)}\n{KERNEL}"
+        source = f"EVENTS = {KERNEL_EVENTS}\n{_solution(root)}\n{KERNEL}"
         client.execute_interactive(source, timeout=120, output_hook=lambda message: said.append(_text(message)))
     finally:
         client.stop_channels()

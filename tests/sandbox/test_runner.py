@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rlinfra.observe import Call, Observation
+from rlinfra.wire import Other
 from rlinfra_autograder.probes import MISSING, NOT_CALLABLE, NOT_REACHED, OBSERVED, Fault, Request
 from rlinfra_autograder.sandbox.attempt import CellRun
 from rlinfra_autograder.sandbox.runner import ZygoteRunner
@@ -280,3 +281,10 @@ def test_where_a_call_takes_too_long_between_many_the_fault_is_of_that_call_alon
     slow = CHECKED.replace("return", "\n    while number == 30: pass\n    return")
     expected = [Fault("time") if number == 30 else 2 * number for number in range(50)]
     assert values(probe(runner, slow, "check('double')", numbers=tuple(range(50)))) == expected
+
+
+def test_a_value_too_large_for_a_message_is_told_as_such_and_those_beside_it_arrive(runner):
+    large = CHECKED.replace("return", "return ['x' * 4000] * 2000 if number == 2 else")
+    first, second, third = values(probe(runner, large, "check('double')"))
+    assert (first, third) == (2, 6)
+    assert second == Other("an object")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ALL_GRADED, SOME_UNGRADED, SOME_FAILED, INTERRUPTED = 0, 3, 1, 130
 _AHEAD = 2  # jobs a worker has waiting: enough that none idles, few enough that a long list costs no memory
 _LOOK_SECONDS = 5.0
-_PRELOADED = ("rlinfra_autograder.cli", "rlinfra_autograder.worker")  # the first is what our command's script imports
+_COMMAND, _GRADES = "rlinfra_autograder.cli", "rlinfra_autograder.worker"  # the first is what our script imports
 
 
 @dataclass
@@ -86,6 +86,7 @@ class Pool:
         nursery: Nursery | None = None,
     ) -> None:
         self._work, self._given_up = work or grade_jobs, given_up or _given_up
+        self._preloaded = [_COMMAND, work.__module__ if work else _GRADES]
         self._workers = workers
         self._start = start or self._processes
         self._look = look
@@ -95,7 +96,7 @@ class Pool:
     def _processes(self) -> Executor:
         # a fork of this process would inherit the locks of the progress display; theirs imports what they need once
         fresh = multiprocessing.get_context("forkserver")
-        fresh.set_forkserver_preload([*_PRELOADED, self._work.__module__])
+        fresh.set_forkserver_preload(self._preloaded)
         first = self._nursery.open() if self._nursery else None
         return ProcessPoolExecutor(self._workers, mp_context=fresh, initializer=_begin_work, initargs=(first,))
 

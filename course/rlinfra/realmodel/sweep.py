@@ -53,11 +53,12 @@ def measured_batch(loaded: Loaded, setup: Setup, roof: Roofline, batch: int, onc
             first, *steps = once.watch.clock.seconds(once.watch.marks)
             timings = Timings([first], steps, [], {"prefill": None, "decode": None}, cache_bytes(once.watch.cache))
             _score(loaded, setup, once.made, into=timings)
-        elif loaded.model.device.type == "cuda":
-            _run(loaded, setup, prompts, prompt_mask, new_tokens=2, into=Timings([], [], [], {}))
-        for repeat in range(0 if once else setup.repeats):
-            torch.manual_seed(setup.seed + repeat)
-            _run(loaded, setup, prompts, prompt_mask, new_tokens=setup.new_tokens, into=timings)
+        else:
+            if loaded.model.device.type == "cuda":
+                _run(loaded, setup, prompts, prompt_mask, new_tokens=2, into=Timings([], [], [], {}))
+            for repeat in range(setup.repeats):
+                torch.manual_seed(setup.seed + repeat)
+                _run(loaded, setup, prompts, prompt_mask, new_tokens=setup.new_tokens, into=timings)
     width, new = int(prompts.shape[1]), setup.new_tokens
 
     def phase(name: str, seconds: list[float], work: Work) -> Phase:

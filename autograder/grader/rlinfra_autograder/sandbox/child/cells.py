@@ -96,16 +96,20 @@ class _Probe:
         return False
 
     def _tell(self, **more: Any) -> None:
-        """Send what was gathered: in one message, or each by itself where that would be too long."""
+        """Send what was gathered."""
         gathered, self._gathered, self._told = self._gathered, [], monotonic()
-        if not gathered:
-            return
+        if gathered:
+            self._send(gathered, **more)
+
+    def _send(self, observations: list[Any], **more: Any) -> None:
+        """Send observations: in one message, or each by itself where that would be too long."""
         try:
-            self._channel.send(observed=gathered, **more)
+            self._channel.send(observed=observations, **more)
         except ValueError as error:
-            for place, observation in enumerate(gathered, 1):
-                last = more if place == len(gathered) else {}
-                try:
-                    self._channel.send(observed=[observation], **last)
-                except ValueError:
-                    self._channel.send(observed=[{"value": {"$other": f"a value that is too large: {error}"}}], **last)
+            if len(observations) == 1:
+                self._channel.send(observed=[{"value": {"$other": f"a value that is too large: {error}"}}], **more)
+                return
+            *others, last = observations
+            for observation in others:
+                self._send([observation])
+            self._send([last], **more)
