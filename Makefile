@@ -77,10 +77,12 @@ install: .make/staff .make/student
 	$(BIN)/python $(PIP) install --no-compile -c constraints.txt -e '.[lab,dev]' -e autograder/reference -e autograder/grader
 	@mkdir -p .make && touch $@
 
-# What `rlinfra measure` and its tests need, torch among it: for the tests, and not for the demo.
+# What `rlinfra measure` and its tests need, torch among it: for the tests, and not for the demo. The import compiles
+# what is needed of it, so that the first measurement need not.
 .make/model: .make/staff
 	@echo "Installing the extra model (torch, transformers) in $(STAFF) …"
 	$(BIN)/python $(PIP) install --no-compile -c constraints.txt -e '.[model]'
+	$(BIN)/python -c 'from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast, Qwen3ForCausalLM'
 	@touch $@
 
 # After the staff's, which has built the chart's JavaScript by then.

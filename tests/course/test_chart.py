@@ -1,6 +1,6 @@
 """The chart's Python half: what it sends, what it says without a page, and where its JavaScript comes from.
 
-What it draws is told by the browser tests (tests/e2e/test_explorers.py).
+What it draws is told by the browser tests (tests/e2e/explorers).
 """
 
 import hashlib

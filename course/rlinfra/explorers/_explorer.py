@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._functions import Functions
+    from ._functions import Functions, Problem
     from ._model import Explored, Picture, Values
 
 
@@ -57,22 +57,21 @@ class Explorer:
         """Whether the reference is installed."""
         return bool(self._functions.reference)
 
-    def draw(self) -> tuple[Picture, dict[str, str]]:
+    def draw(self) -> tuple[Picture, dict[str, Problem]]:
         """Return what is shown for the setting, and what is wrong with each function that failed."""
         redraw = self._functions.redraw(overlay=self._overlay)
         self._drawn = self.topic.draw(self._values, redraw), redraw.problems
         return self._drawn
 
-    def lines(self, picture: Picture, problems: dict[str, str]) -> list[tuple[str, str, str]]:
+    def lines(self, picture: Picture, problems: dict[str, Problem]) -> list[tuple[str, str, str]]:
         """Return for each function a sign, its name, and what it said or what is wrong with it."""
         lines = []
         for name in self.topic.functions:
-            if name in problems:
-                stands_in = f" The reference stands in: {picture.facts[name]}." if name in picture.facts else ""
-                sign = "○" if problems[name].startswith(("is not written", "is not there")) else "✗"
-                lines.append((sign, name, f"{problems[name]}.{stands_in}"))
+            said = picture.facts.get(name)
+            if problem := problems.get(name):
+                stands_in = f" The reference stands in: {said}." if said else ""
+                lines.append(("○" if problem.unwritten else "✗", name, f"{problem.text}.{stands_in}"))
             else:
-                said = picture.facts.get(name)
                 lines.append(("✓" if said else "·", name, said or "is not asked in this picture"))
         return lines
 
@@ -81,7 +80,7 @@ class Explorer:
         """What is shown now, as text: the sentence, the numbers, and each function."""
         return self._in_words(*self.draw())
 
-    def _in_words(self, picture: Picture, problems: dict[str, str]) -> str:
+    def _in_words(self, picture: Picture, problems: dict[str, Problem]) -> str:
         functions = [f"{sign} {name}: {text}" for sign, name, text in self.lines(picture, problems)]
         return "\n".join([f"{picture.title}.", picture.details, *functions])
 

@@ -112,7 +112,7 @@ class Frame:
     def _compare(self, wanted: bool) -> None:
         self._explorer.overlay = wanted
         self._redraw()
-        self._say("Grey lines across the bars are the reference's totals." if wanted else "The reference is hidden.")
+        self._say("What the reference says is grey in the picture." if wanted else "The reference is hidden.")
 
     def _redraw(self) -> None:
         picture, problems = self._explorer.draw()

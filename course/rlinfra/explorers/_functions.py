@@ -21,11 +21,22 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 U = TypeVar("U")
 SECONDS_A_REDRAW = 1.0  # of all functions together
-LARGEST = 1e24  # beyond it a number of bytes is no size of anything, and an axis has no room for it
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a function of the notebook has no value to draw; `unwritten` where it only waits to be written."""
+
+    text: str
+    unwritten: bool = False
 
 
 class _UnusableError(Exception):
     """A function has no value to draw, and why."""
+
+    def __init__(self, text: str, *, unwritten: bool = False) -> None:
+        super().__init__(text)
+        self.problem = Problem(text, unwritten)
 
 
 class WrongFormError(Exception):
@@ -79,23 +90,35 @@ class Functions:
 
 
 class Redraw:
-    """The calls of one redraw, which share a time, and what went wrong in them (`problems`, by function)."""
+    """The calls of one redraw, which share a time.
+
+    By function, `facts` hold what its value means (`tell`), and `problems` what went wrong.
+    """
 
     def __init__(self, functions: Functions, *, overlay: bool) -> None:
         self._functions = functions
         self.overlay = overlay
         self._until = time.monotonic() + functions.seconds
-        self.problems: dict[str, str] = {}
-        self.called: set[str] = set()
+        self.problems: dict[str, Problem] = {}
+        self.facts: dict[str, str] = {}
 
     def call(self, name: str, read: Callable[[Any], T], *args: Any, **kwargs: Any) -> Answer[T]:
         """Return what both functions of that name say to a call.
 
         `read` makes of a value what the drawing needs; its `WrongFormError` says what was expected instead.
         """
-        self.called.add(name)
         call = Call(args, kwargs)
         return Answer(self._mine(name, read, call), self._theirs(name, read, call))
+
+    def tell(self, name: str, answer: Answer[T], text: Callable[[T], str]) -> None:
+        """Note what a function's value means, and what the reference says where the two are compared."""
+        if answer.value is None:
+            return
+        self.facts[name] = text(answer.value)
+        if self.overlay and answer.mine is not None and answer.reference is not None:
+            theirs = text(answer.reference)
+            agrees = theirs == text(answer.mine)
+            self.facts[name] += "; the reference agrees" if agrees else f"; the reference: {theirs}"
 
     def _theirs(self, name: str, read: Callable[[Any], T], call: Call) -> T | None:
         """Return what the reference says: nothing, where another function's value leads it beyond all sense."""
@@ -113,17 +136,17 @@ class Redraw:
             return None
         try:
             return read(self._said(name, call))
-        except _UnusableError as problem:
-            self.problems[name] = str(problem)
+        except _UnusableError as unusable:
+            self.problems[name] = unusable.problem
         except WrongFormError as wrong:
-            self.problems[name] = f"returns {show_value(wrong.value)}; expected is {wrong.expected}"
+            self.problems[name] = Problem(f"returns {show_value(wrong.value)}; expected is {wrong.expected}")
         return None
 
     def _said(self, name: str, call: Call) -> Any:
         """Return what the notebook's function returns, or raise `_UnusableError` that says why there is nothing."""
         notebook, hung = self._functions.notebook, self._functions.hung
         if name not in notebook:
-            raise _UnusableError("is not there yet: run its cell")
+            raise _UnusableError("is not there yet: run its cell", unwritten=True)
         function = notebook[name]
         if not callable(function):
             raise _UnusableError(f"is not a function: the name stands for {show_value(function)}")
@@ -137,14 +160,7 @@ class Redraw:
             hung[name] = function
             raise _UnusableError(f"is still running after {self._functions.seconds:g} s: stopped")
         if says_unwritten(observation):
-            raise _UnusableError("is not written yet")
+            raise _UnusableError("is not written yet", unwritten=True)
         if observation.raised is not None:
             raise _UnusableError(f"raises {raised_text(observation)}")
         return observation.value
-
-
-def size(value: Any, most: float = LARGEST) -> float:
-    """Return a number of bytes; raise `WrongFormError` where it is none, or more than `most`."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:  # so is NaN
-        raise WrongFormError(value, "a number of bytes, 0 or more")
-    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ._model import Control, Preset
+from ._specs import GREY, REFERENCE, ROLLOUT, SKY, TRAINER, TRANSFER, VERIFIER, YELLOW, layered, limit
 
 STATE = ("parameter_bytes", "gradient_bytes", "optimizer_state_bytes", "master_parameter_bytes")
 WEIGHTS, GRADIENTS, OPTIMIZER = "weights", "gradients", "optimizer, master"
@@ -193,16 +194,15 @@ PRESETS = (
 
 _AXIS = {"field": "row", "type": "nominal", "sort": [*PHASES, *STAGES], "title": None}
 _GIB = {"field": "gib", "type": "quantitative"}
-_COLOURS = {  # of Okabe and Ito: the rollout is green, what the trainer keeps is blue, a transfer orange
-    WEIGHTS: "#56B4E9",
-    GRADIENTS: "#F0E442",
-    OPTIMIZER: "#0072B2",
-    ACTIVATIONS: "#999999",
-    LOGITS: "#CC79A7",
-    CACHE: "#009E73",
-    COPY: "#E69F00",
+_COLOURS = {  # the rollout's cache is green, what the trainer keeps blue, what is to be transferred orange
+    WEIGHTS: SKY,
+    GRADIENTS: YELLOW,
+    OPTIMIZER: TRAINER,
+    ACTIVATIONS: GREY,
+    LOGITS: VERIFIER,
+    CACHE: ROLLOUT,
+    COPY: TRANSFER,
 }
-LIMIT = "#D55E00"
 
 
 @cache
@@ -249,7 +249,7 @@ def spec(parts: tuple[str, ...], mark: str) -> dict[str, object]:
     }
     marks = {
         "data": {"name": "marks"},
-        "mark": {"type": "tick", "thickness": 3, "color": "#767676", "bandSize": 40},
+        "mark": {"type": "tick", "thickness": 3, "color": REFERENCE, "bandSize": 40},
         "encoding": {
             "y": _AXIS,
             "x": _GIB,
@@ -259,20 +259,4 @@ def spec(parts: tuple[str, ...], mark: str) -> dict[str, object]:
             ],
         },
     }
-    card = {
-        "data": {"name": "card"},
-        "mark": {"type": "rule", "color": LIMIT, "strokeDash": [6, 4], "strokeWidth": 2},
-        "encoding": {"x": _GIB, "tooltip": {"field": "text"}},
-    }
-    label = {
-        "data": {"name": "card"},
-        "mark": {"type": "text", "color": LIMIT, "dy": -8, "fontWeight": "bold"},
-        "encoding": {"x": _GIB, "y": {"value": 0}, "text": {"field": "text"}},
-    }
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "width": "container",
-        "height": {"step": 44},
-        "autosize": {"type": "fit-x", "contains": "padding"},
-        "layer": [bars, card, label, marks, totals],
-    }
+    return layered([bars, *limit("card", "gib"), marks, totals], {"step": 44})

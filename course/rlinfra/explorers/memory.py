@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..given.units import BYTES_PER_GIB
-from ._functions import LARGEST, Answer, WrongFormError, size
+from ._functions import Answer, WrongFormError
 from ._memory_form import (
     ACTIVATIONS,
     BY_PHASE,
@@ -28,6 +28,7 @@ from ._memory_form import (
     spec,
 )
 from ._model import Explored, Picture
+from ._reading import LARGEST, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -64,7 +65,7 @@ def _draw(values: Values, redraw: Redraw) -> Picture:
         "card": [{"gib": values["card"], "text": f"card: {values['card']} GiB"}],
     }
     chart = spec(PARTS if by_phase else (WEIGHTS, GRADIENTS, OPTIMIZER), mark)
-    return Picture(chart, data, title, _details(bars, values), work.facts)
+    return Picture(chart, data, title, _details(bars, values), redraw.facts)
 
 
 TOPIC = Explored(
@@ -85,12 +86,11 @@ TOPIC = Explored(
 
 
 class _Work:
-    """Asks the functions of one redraw, and notes in `facts` what their values mean."""
+    """Asks the functions of one redraw, and tells what their values mean."""
 
     def __init__(self, values: Values, redraw: Redraw) -> None:
         self._values = values
         self._redraw = redraw
-        self.facts: dict[str, str] = {}
         base, share = values["parameters"], values["trained"]
         self._all_trained = share == 1
         self._adapter = 0 if self._all_trained else round(base * share)
@@ -108,7 +108,7 @@ class _Work:
             trainable_parameters=None if self._all_trained else self._trained,
             **self._bytes,
         )
-        self._say("model_state_bytes", state.to(lambda parts: sum(parts.values())), "of state, before it is divided")
+        self._tell("model_state_bytes", state.to(lambda parts: sum(parts.values())), "of state, before it is divided")
         return state
 
     def phases(self) -> Bars:
@@ -124,7 +124,7 @@ class _Work:
             element_bytes=values["logit_bytes"],
             copies=values["copies"],
         )
-        self._say("logits_bytes", logits, "of logits")
+        self._tell("logits_bytes", logits, "of logits")
         weights = state[WEIGHTS]
         return {
             "rollout": {WEIGHTS: weights, CACHE: _given(values["cache"])},
@@ -157,7 +157,7 @@ class _Work:
             total: Answer[float] = Answer(
                 _sum_of(part.mine for part in parts.values()), _sum_of(part.reference for part in parts.values())
             )
-            self._say("sharded_state_bytes", total, f"a rank at stage {stage}")
+            self._tell("sharded_state_bytes", total, f"a rank at stage {stage}")
         return parts
 
     def _on_a_rank(self, stage: int, parameters: int, **price: float) -> Answer[float]:
@@ -180,7 +180,7 @@ class _Work:
             for phase, parts in bars.items()
         }
         peak = self._redraw.call("peak_memory", _peak, resident)
-        self._say("peak_memory", peak.to(lambda found: found[1]), "in the phase that needs most")
+        self._tell("peak_memory", peak.to(lambda found: found[1]), "in the phase that needs most")
         if _nothing_of(bars):
             return "Nothing is written yet: the bars grow with each function that you write"
         if peak.value is None:
@@ -210,7 +210,7 @@ class _Work:
     def prices(self) -> None:
         """Ask what one parameter and an adapter on its base take."""
         price = self._redraw.call("bytes_per_parameter", _price, **self._bytes)
-        self._say("bytes_per_parameter", price, "a trained parameter", unit="bytes")
+        self._redraw.tell("bytes_per_parameter", price, lambda value: f"{value:,g} bytes a trained parameter")
         if not self._all_trained and price.value is not None:
             both = self._redraw.call(
                 "lora_state_bytes",
@@ -220,7 +220,7 @@ class _Work:
                 base_parameter_bytes=self._bytes["parameter_bytes"],
                 bytes_per_trainable_parameter=price.value,
             )
-            self._say("lora_state_bytes", both, "for base and adapter")
+            self._tell("lora_state_bytes", both, "for base and adapter")
 
     def even_share(self) -> list[dict[str, Any]]:
         """Return a mark on each stage: the state divided evenly, which no stage can go below."""
@@ -228,25 +228,13 @@ class _Work:
             return []
         total = sum(self._state.value.values())
         share = self._redraw.call("ideal_sharded_memory", _combined, total, self._values["ranks"])
-        self._say("ideal_sharded_memory", share, "a rank at best")
+        self._tell("ideal_sharded_memory", share, "a rank at best")
         if share.value is None:
             return []
         return [{"row": row, "kind": "divided evenly", "gib": _gib(share.value)} for row in STAGES]
 
-    def _say(self, name: str, answer: Answer[float], meaning: str, unit: str = "GiB") -> None:
-        """Note what a function's value means, and what the reference says where it is compared."""
-
-        def text(value: float) -> str:
-            return f"{_gib(value):,.2f} GiB" if unit == "GiB" else f"{value:,g} {unit}"
-
-        if answer.value is None:
-            return
-        self.facts[name] = f"{text(answer.value)} {meaning}"
-        if self._redraw.overlay and answer.mine is not None and answer.reference is not None:
-            theirs = text(answer.reference)
-            self.facts[name] += (
-                "; the reference agrees" if theirs == text(answer.mine) else f"; the reference: {theirs}"
-            )
+    def _tell(self, name: str, answer: Answer[float], meaning: str) -> None:
+        self._redraw.tell(name, answer, lambda value: f"{_gib(value):,.2f} GiB {meaning}")
 
 
 def _price(value: Any) -> float:

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from rlinfra.explorers._functions import Answer, Functions, WrongFormError, size
+from rlinfra.explorers._functions import Answer, Functions, WrongFormError
+from rlinfra.explorers._reading import size
 
 
 def functions(reference=None, seconds=0.3, **notebook):
@@ -15,7 +16,8 @@ def functions(reference=None, seconds=0.3, **notebook):
 def asked(made, *args, overlay=False):
     """Call `a` once: what it answers, and its problem."""
     redraw = made.redraw(overlay=overlay)
-    return redraw.call("a", size, *args), redraw.problems.get("a")
+    answer, problem = redraw.call("a", size, *args), redraw.problems.get("a")
+    return answer, problem and problem.text
 
 
 def forever(*_):
@@ -123,7 +125,7 @@ def test_all_functions_share_the_time_of_a_redraw():
     redraw = functions(a=forever, b=lambda: 1).redraw()
     redraw.call("a", size)
     assert redraw.call("b", size).value is None
-    assert redraw.problems["b"] == "is not called: the others took all the time of this redraw"
+    assert redraw.problems["b"].text == "is not called: the others took all the time of this redraw"
 
 
 def test_a_function_that_swallows_the_interrupt_is_over_in_time():

@@ -1,13 +1,10 @@
 """The memory explorer: its numbers are those of the worked problem and of the ZeRO paper, for any setting."""
 
-import json
 from itertools import pairwise
 
-import altair
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import ValidationError
 
 from rlinfra.explorers import explore
 from rlinfra.explorers.memory import TOPIC
@@ -122,12 +119,10 @@ def test_the_card_is_a_line(explorer):
 
 
 @given(settings_of_all)
-def test_every_setting_draws_and_its_text_states_every_number(setting):
+def test_the_text_states_every_number_of_the_picture(setting):
     explorer = explore("memory", SOLVED)
     explorer.set(**setting)
-    picture, problems = explorer.draw()
-    assert problems == {}
-    json.dumps(picture.data, allow_nan=False)
+    picture, _ = explorer.draw()
     drawn = [row["gib"] for rows in picture.data.values() for row in rows]
     assert all(0 <= gib < 1e9 for gib in drawn)
     assert len(picture.data["parts"]) == (10 if setting["rows"] == "phases of the loop" else 12)
@@ -143,25 +138,6 @@ def test_more_ranks_and_higher_stages_never_take_more(setting):
     explorer.set(rows="ZeRO stages")
     totals = [sum(parts.values()) for parts in parts_of(explorer).values()]
     assert all(after <= before * (1 + 1e-12) for before, after in pairwise(totals))
-
-
-NONSENSE = (None, -1, "1", [], {}, float("nan"), 1e300, 1e24, ("rollout", None), {"parameter_bytes": 1})
-nonsense = st.dictionaries(st.sampled_from(TOPIC.functions), st.sampled_from(NONSENSE))
-
-
-@given(setting=settings_of_all, wrong=nonsense, reference=st.booleans())
-def test_nonsense_from_any_function_at_any_setting_is_told_and_the_rest_is_drawn(setting, wrong, reference):
-    with pytest.MonkeyPatch.context() as patch:
-        if not reference:
-            patch.setattr("rlinfra.explorers._reference", lambda _: {})
-        functions = {name: lambda *_, value=value, **__: value for name, value in wrong.items()}
-        explorer = explore("memory", SOLVED, **functions)
-        explorer.set(**setting)
-        picture, problems = explorer.draw()
-    assert set(problems) <= set(wrong)
-    json.dumps(picture.data, allow_nan=False)
-    unknown = [row for row in picture.data["totals"] if "more" in row["text"] or "not known" in row["text"]]
-    assert not (reference and unknown)
 
 
 def test_the_functions_that_are_written_are_drawn_and_the_others_named(monkeypatch):
@@ -197,24 +173,3 @@ def test_the_reference_stands_in_and_is_drawn_paler():
     assert {row["whose"] for row in picture.data["parts"]} == {"given", "the reference"}
     assert explorer.text.startswith("Scoring needs most, 19.7 GiB")
     assert "○ logits_bytes: is not there yet: run its cell. The reference stands in: 18.55 GiB" in explorer.text
-
-
-@pytest.mark.parametrize("overlay", [False, True])
-@pytest.mark.parametrize("rows", ["phases of the loop", "ZeRO stages"])
-def test_altairs_schema_accepts_the_spec(rows, overlay):
-    explorer = explore("memory", SOLVED)
-    explorer.set(rows=rows)
-    explorer.overlay = overlay
-    picture, _ = explorer.draw()
-    altair.LayerChart.from_dict(dict(picture.spec), validate=True)
-    named = {layer["data"]["name"] for layer in picture.spec["layer"]}
-    assert named == set(picture.data)
-
-
-def test_altairs_schema_refuses_what_is_no_spec():
-    """So that the test above can fail."""
-    picture, _ = explore("memory", SOLVED).draw()
-    spec = json.loads(json.dumps(picture.spec))
-    spec["layer"][0]["encoding"]["x"]["type"] = "quantitive"
-    with pytest.raises(ValidationError, match="'quantitive' is not one of"):
-        altair.LayerChart.from_dict(spec, validate=True)

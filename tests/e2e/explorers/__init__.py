@@ -1,0 +1,1 @@
+"""The explorers in a real JupyterLab, from a wheel that was built without Node. Screenshots: build/screenshots."""
