@@ -22,7 +22,7 @@ from nbconvert import HTMLExporter
 from nbformat import from_dict
 from playwright.sync_api import Error
 
-from rlinfra_autograder.sanitise import clean_cell, clean_markdown, clean_notebook, clean_output
+from rlinfra_autograder.sanitise import clean_cell, clean_markdown, clean_notebook, clean_output, markup
 from rlinfra_autograder.text import one_line
 from tests.e2e.browser import SCREENSHOTS, TOKEN, chromium_page, jupyter_lab
 from tests.preflight import chromium
@@ -780,3 +780,13 @@ def test_a_notebook_with_pictures_takes_milliseconds():
 def test_an_html_that_is_too_deep_gives_way_to_the_text_beside_it():
     cleaned = clean_output(displayed({"text/html": "<div>" * 101, "text/plain": "a"})["outputs"][0])
     assert cleaned.data == {"text/plain": "a"}
+
+
+def test_what_a_class_has_in_common_is_cleaned_once_and_what_is_long_is_not_kept():
+    short = "<p onclick='x'>the same table, for everyone</p>"
+    long = f"<p onclick='x'>{'a' * 30_000}</p>"
+    kept = markup._kept.cache_info()
+    assert {markup.clean_html(short) for _ in range(3)} == {"<p>the same table, for everyone</p>"}
+    assert {markup.clean_html(long) for _ in range(3)} == {long.replace(" onclick='x'", "")}
+    after = markup._kept.cache_info()
+    assert (after.misses - kept.misses, after.hits - kept.hits) == (1, 2)

@@ -10,11 +10,13 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .entries import FAILED, UNGRADED, Entry
@@ -86,7 +88,8 @@ class Pool:
         nursery: Nursery | None = None,
     ) -> None:
         self._work, self._given_up = work or grade_jobs, given_up or _given_up
-        self._preloaded = [_COMMAND, work.__module__ if work else _GRADES]
+        self._module = work.__module__ if work else _GRADES
+        self._forks = False
         self._workers = workers
         self._start = start or self._processes
         self._look = look
@@ -94,11 +97,16 @@ class Pool:
         self._executor = self._start()
 
     def _processes(self) -> Executor:
-        # a fork of this process would inherit the locks of the progress display; theirs imports what they need once
-        fresh = multiprocessing.get_context("forkserver")
-        fresh.set_forkserver_preload(self._preloaded)
         first = self._nursery.open() if self._nursery else None
-        return ProcessPoolExecutor(self._workers, mp_context=fresh, initializer=_begin_work, initargs=(first,))
+        # A fork has all that is imported here. Beside another thread, such as that of a progress display, it could
+        # inherit a lock that nobody opens: a process of its own then forks.
+        self._forks = sys.platform == "linux" and threading.active_count() == 1
+        if self._forks:
+            import_module(self._module)
+        context = multiprocessing.get_context("fork" if self._forks else "forkserver")
+        if not self._forks:
+            context.set_forkserver_preload([_COMMAND, self._module])
+        return ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin_work, initargs=(first,))
 
     def prepare(self, get_ready: Callable[..., None], *arguments: Any) -> None:
         """Start the workers, and let each of them get ready; this process does not wait for it."""
@@ -108,7 +116,10 @@ class Pool:
                 for _ in range(self._workers):
                     self._executor.submit(get_ready, *arguments)
 
-        threading.Thread(target=start, daemon=True).start()
+        if self._forks:
+            start()
+        else:
+            threading.Thread(target=start, daemon=True).start()
 
     def run(self, settings: Any, jobs: Sequence[Any], take: Callable[[Any], None], chunk: int = 1) -> None:
         """Do the jobs and hand out each outcome as it comes.

@@ -52,8 +52,12 @@ def run_batch(
     dask: str | None = None,
     force: bool = False,
     confined: bool = True,
+    nursery: Nursery | None = None,
 ) -> Tally:
-    """Grade what is new or changed, and return what it came to. Raises `BatchError` where it cannot begin."""
+    """Grade what is new or changed, and return what it came to. Raises `BatchError` where it cannot begin.
+
+    `nursery` is one that is getting ready already; without, there is one of this batch's own.
+    """
     folder = submissions or root / "submitted"
     if not folder.is_dir():
         raise BatchError(f"there is no folder {folder}: submissions lie in STUDENT/TOPIC/ below it (--submissions DIR)")
@@ -65,7 +69,7 @@ def run_batch(
     try:
         with ExitStack() as stack:
             cluster = stack.enter_context(_cluster(dask)) if dask else None
-            nursery = stack.enter_context(Nursery(root, settings.python, confined))
+            nursery = nursery or stack.enter_context(Nursery(root, settings.python, confined))
             made_with = {"limits": Limits().to_data(), "confined": confined, **nursery.verified_environment()}
             if cluster is not None:
                 cluster.agree(settings, Terms.of(settings, topics, made_with))

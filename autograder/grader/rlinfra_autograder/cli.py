@@ -151,21 +151,26 @@ def batch(
     unsafe_no_sandbox: UnsafeNoSandbox = False,
 ) -> None:
     """Grade all new and changed submissions; exit 0: all graded, 3: some ungraded, 1: some failed, 130: interrupted."""
-    from .batchrun import BatchError, run_batch
+    from .runners import STUDENT_PYTHON, Nursery
 
-    with _told(BatchError):
-        tally = run_batch(
-            course.resolve(),
-            _chosen(topics),
-            _console(),
-            submissions=submissions,
-            workers=workers,
-            students=student,
-            db_url=db_url,
-            dask=dask,
-            force=force,
-            confined=not unsafe_no_sandbox,
-        )
+    root = course.resolve()
+    with Nursery(root, root / STUDENT_PYTHON, not unsafe_no_sandbox) as nursery:  # begins while the rest is imported
+        from .batchrun import BatchError, run_batch
+
+        with _told(BatchError):
+            tally = run_batch(
+                root,
+                _chosen(topics),
+                _console(),
+                submissions=submissions,
+                workers=workers,
+                students=student,
+                db_url=db_url,
+                dask=dask,
+                force=force,
+                confined=not unsafe_no_sandbox,
+                nursery=nursery,
+            )
     sys.exit(tally.exit_code)
 
 

@@ -219,11 +219,11 @@ class GradebookWriter:
 
     def _write_graded(self, entry: Entry, notebook: Any, submitted: datetime | None) -> None:
         student, topic = entry.student, entry.topic
-        self._gradebook.update_or_create_student(student)
+        known = self._gradebook.update_or_create_student(student)
         timestamp = {} if submitted is None else {"timestamp": submitted}
-        submission = self._gradebook.update_or_create_submission(topic, student, **timestamp)
+        submission = self._shortcuts.submission_of(known, topic, **timestamp)
         resources = self._resources(student, topic)
-        with self._shortcuts.at_hand(next(one for one in submission.notebooks if one.name == topic)):
+        with self._shortcuts.at_hand(submission, next(one for one in submission.notebooks if one.name == topic)):
             for preprocessor in self._preprocessors:
                 notebook, resources = preprocessor.preprocess(notebook, resources)
         self._write_notebook(student, topic, notebook)

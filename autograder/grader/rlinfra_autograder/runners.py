@@ -38,27 +38,45 @@ def verified_runner(root: Path, python: Path, confined: bool) -> tuple[ZygoteRun
 class Nursery:
     """What a batch starts once for all of its workers: a zygote, of which each of them gets a twin.
 
-    For a process that runs no notebook itself. Used as a context.
+    For a process that runs no notebook itself. Used as a context. It is verified and warms up, which takes seconds,
+    while this process does something else, such as importing what a batch needs; one that was never needed is killed.
     """
 
     def __init__(self, root: Path, python: Path, confined: bool) -> None:
         self._runner = _runner(root, ChildSettings(python, confined=confined))
+        self._environment: Mapping[str, str] | Exception = {}
+        self._needed = False
+        self._begun = threading.Thread(target=self._begin, daemon=True)
+        self._begun.start()
+
+    def _begin(self) -> None:
+        try:
+            self._environment = self._runner.verify()
+            self._runner.zygote().warm_up()
+        except Exception as error:  # for whoever asks
+            self._environment = error
 
     def __enter__(self) -> Nursery:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._begun.join()
+        if not self._needed and not isinstance(self._environment, Exception):
+            self._runner.zygote().kill()
         self._runner.close()
 
     def verified_environment(self) -> Mapping[str, str]:
         """Return the versions in the student's environment; raise `RunnerError` where code in it can reach answers."""
-        return self._runner.verify()
+        self._begun.join()
+        if isinstance(self._environment, Exception):
+            raise self._environment
+        return self._environment
 
     def open(self) -> socket.socket:
-        """Let the zygote get ready, and return the socket by which a worker asks for a twin."""
-        zygote = self._runner.zygote()
-        zygote.warm_up()
-        return zygote.control
+        """Return the socket by which a worker asks for a twin."""
+        self.verified_environment()
+        self._needed = True
+        return self._runner.zygote().control
 
 
 def fork_runners_from(first: socket.socket | None) -> None:

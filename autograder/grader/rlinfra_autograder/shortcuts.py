@@ -20,7 +20,7 @@ from sqlalchemy import select
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from nbgrader.api import Gradebook, SubmittedNotebook
+    from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment, SubmittedNotebook
 
 _MOST_KEPT = 10_000
 
@@ -42,6 +42,7 @@ class Shortcuts:
     def __init__(self, gradebook: Gradebook) -> None:
         self._gradebook = gradebook
         self._schemas = _Schemas()
+        self._assignments: dict[str, Assignment] = {}
 
     @contextmanager
     def one_session(self) -> Iterator[None]:
@@ -55,19 +56,45 @@ class Shortcuts:
         ):
             yield
 
-    @contextmanager
-    def at_hand(self, notebook: SubmittedNotebook) -> Iterator[None]:
-        """Let the gradebook find the grades and comments of this notebook without a query for each."""
-        self._gradebook.db.flush()  # what is new has no id before
+    def submission_of(self, student: Student, topic: str, **columns: Any) -> SubmittedAssignment:
+        """Return a student's submission, updated or made; neither the student nor the assignment is looked up again."""
+        book = self._gradebook
+        if topic not in self._assignments:
+            self._assignments[topic] = book.find_assignment(topic)
         with (
-            instead(self._gradebook, "find_grade", self._finder(Grade, notebook, self._gradebook.find_grade)),
-            instead(self._gradebook, "find_comment", self._finder(Comment, notebook, self._gradebook.find_comment)),
+            instead(book, "find_student", lambda _: student),
+            instead(book, "find_assignment", lambda _: self._assignments[topic]),
+        ):
+            return book.update_or_create_submission(topic, student.id, **columns)
+
+    @contextmanager
+    def at_hand(self, submission: SubmittedAssignment, notebook: SubmittedNotebook) -> Iterator[None]:
+        """Let the gradebook find this submission, its notebook, grades and comments without a query for each."""
+        book = self._gradebook
+
+        def find_submission(*_: str) -> SubmittedAssignment:
+            book.db.flush()  # as a query would: what is computed in the database is read from it next
+            return submission
+
+        with (
+            instead(book, "find_submission", find_submission),
+            instead(book, "find_submission_notebook", lambda *_: notebook),
+            instead(book, "find_grade", self._finder(Grade, "grades", notebook, book.find_grade)),
+            instead(book, "find_comment", self._finder(Comment, "comments", notebook, book.find_comment)),
         ):
             yield
 
-    def _finder(self, kind: Any, notebook: SubmittedNotebook, elsewhere: Callable[..., Any]) -> Callable[..., Any]:
-        query = select(BaseCell.name, kind).join(BaseCell, BaseCell.id == kind.cell_id)
-        found = dict(map(tuple, self._gradebook.db.execute(query.where(kind.notebook_id == notebook.id))))
+    def _finder(
+        self, kind: Any, rows: str, notebook: SubmittedNotebook, elsewhere: Callable[..., Any]
+    ) -> Callable[..., Any]:
+        """Return what finds a cell's row. Rows that are new are not in the database yet: they go there filled in."""
+        if notebook in self._gradebook.db.new:
+            of = notebook.notebook
+            names = {cell.id: cell.name for cell in (*of.grade_cells, *of.solution_cells, *of.task_cells)}
+            found = {names[row.cell_id]: row for row in getattr(notebook, rows)}
+        else:
+            query = select(BaseCell.name, kind).join(BaseCell, BaseCell.id == kind.cell_id)
+            found = dict(map(tuple, self._gradebook.db.execute(query.where(kind.notebook_id == notebook.id))))
         its = notebook.name, notebook.assignment.name, notebook.student.id
 
         def find(cell: str, *of: str) -> Any:

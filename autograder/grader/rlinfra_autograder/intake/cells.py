@@ -118,9 +118,18 @@ class Slot:
         return 2 * len(self.words & cell.words) / max(len(self.words) + len(cell.words), 1)
 
 
+_LAST: list[tuple[NotebookNode, tuple[Slot, ...]]] = []
+
+
 def slots_of(released: NotebookNode) -> tuple[Slot, ...]:
-    """Return the slots of a released notebook, in order."""
-    return tuple(_slot(index, cell) for index, cell in enumerate(released.cells))
+    """Return the slots of a released notebook, in order.
+
+    Those of the last one are kept, with all that was found in them: a class has it in common, and intake leaves it as
+    it is.
+    """
+    if not _LAST or _LAST[0][0] is not released:
+        _LAST[:] = [(released, tuple(_slot(index, cell) for index, cell in enumerate(released.cells)))]
+    return _LAST[0][1]
 
 
 def _slot(index: int, cell: NotebookNode) -> Slot:

@@ -91,8 +91,10 @@ def _decided(outcomes: Sequence[Admitted | Refused], found: Sequence[Found], rel
     admitted = [outcome for outcome in outcomes if isinstance(outcome, Admitted)]
     if not admitted:
         raise RefusalError(next(outcome.reason for outcome in outcomes if isinstance(outcome, Refused)))
-    blank = _answers(released, released)
-    written = [one for one in admitted if _answers(one.notebook, released) != blank] or admitted[:1]
+    written = admitted
+    if len(admitted) > 1:
+        blank = _answers(released, released)
+        written = [one for one in admitted if _answers(one.notebook, released) != blank] or admitted[:1]
     chosen = written[0]
     if any(_content(one.notebook) != _content(chosen.notebook) for one in written):
         names = " and ".join(printable(str(one.path.name)) for one in written[:3])

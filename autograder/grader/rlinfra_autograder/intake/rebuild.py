@@ -6,12 +6,12 @@ it moves along, since it may define what the solution needs.
 
 from __future__ import annotations
 
-import copy
 import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 import nbformat
+from nbformat import NotebookNode
 
 from ..feedback import SUMMARY_ID
 from .cells import Role
@@ -20,8 +20,6 @@ from .outcome import HAND_IN, RefusalError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from nbformat import NotebookNode
 
     from .cells import Cell, Slot
     from .match import Matching
@@ -42,7 +40,8 @@ def rebuild(
     Raises `RefusalError` where an unsettled merge stands in code or an answer. A set-up cell that was lost is put back
     with the id by which the student handed in.
     """
-    notebook = copy.deepcopy(released)
+    # what is put into a cell is put in its place, and its metadata are nowhere written to: they are not copied
+    notebook = NotebookNode({**released, "cells": [NotebookNode(cell) for cell in released.cells]})
     notebook.nbformat, notebook.nbformat_minor = nbformat.v4.nbformat, nbformat.v4.nbformat_minor
     for slot, cell in zip(slots, notebook.cells, strict=True):
         if (found := matching.of(slot)) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import nh3
 
@@ -12,6 +13,7 @@ BOX_END = "</div>"
 _MOST_TAGS = 10_000  # nh3 takes time with the square of the depth; the tables that pandas shows have a third of this
 _MOST_DEPTH = 100
 _MOST_ROUNDS = 5
+_MOST_KEPT = 20_000  # characters of a text that is kept when it is cleaned
 
 # No wbr: MathJax reads over it, so that \hr<wbr>ef is a macro. No tag whose content isn't parsed as HTML.
 _TAG_NAMES = """
@@ -102,6 +104,10 @@ def clean_tags(html: str) -> str | None:
 
     None where it is too deep, too long, or comes out differently each time: a parser that is fooled could be a browser.
     """
+    return _kept(html) if len(html) <= _MOST_KEPT else _cleaned(html)
+
+
+def _cleaned(html: str) -> str | None:
     if html.count("<") > _MOST_TAGS or _depth(html) > _MOST_DEPTH:
         return None
     for _ in range(_MOST_ROUNDS):
@@ -111,6 +117,9 @@ def clean_tags(html: str) -> str | None:
             return cleaned
         html = cleaned
     return None
+
+
+_kept = lru_cache(1_000)(_cleaned)  # right solutions show the same tables, and cards say the same
 
 
 def _depth(html: str) -> int:
