@@ -12,13 +12,14 @@ import psutil
 from rich.console import Console
 from rich.markdown import Markdown
 
-from . import batch, engine, explorers, pages, simulator
+from . import batch, engine, explorers, growth, pages, simulator
 
 ROOT = Path(__file__).parent.parent
 RESULTS = Path(__file__).parent / "results.md"
 PARTS = {
     "engine": engine.measure,
     "batch": batch.measure,
+    "growth": growth.measure,
     "pages": pages.measure,
     "simulator": simulator.measure,
     "explorers": explorers.measure,
