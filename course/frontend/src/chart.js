@@ -9,7 +9,9 @@ import { nameSliders } from "./names.js";
 const STYLE = `
 .rlinfra-chart { margin: 0; }
 .rlinfra-chart figcaption { font-weight: 600; line-height: 1.4; margin: 0 0 0.4em; }
+.rlinfra-chart-picture { position: relative; }
 .rlinfra-chart-picture, .rlinfra-chart-picture > div { width: 100%; }
+.rlinfra-chart-picture > .rlinfra-chart-next { position: absolute; visibility: hidden; }
 .rlinfra-chart-picture svg { display: block; }
 .rlinfra-chart-files { display: flex; gap: 0.5em; justify-content: flex-end; }
 .rlinfra-chart-files button {
@@ -81,7 +83,7 @@ export function render({ model, el }) {
   }
   const caption = element("figcaption", { ariaLive: "polite" });
   // The picture has a text. Vega would have its marks read out one by one, and gives its own element a role for that.
-  const drawing = element("div", { ariaHidden: "true" });
+  let drawing = element("div", { ariaHidden: "true" });
   const picture = element("div", { className: "rlinfra-chart-picture", role: "img" }, drawing);
   const alert = element("div", { role: "alert" });
   const files = element("div", { className: "rlinfra-chart-files" });
@@ -115,12 +117,28 @@ export function render({ model, el }) {
       for (const [name, rows] of Object.entries(data)) shown.view.data(name, rows);
       await shown.view.runAsync();
     } else {
-      const before = shown;
-      shown = await embed(drawing, { ...spec, datasets: data }, options(theme));
-      drawn = wanted;
-      before?.finalize();
+      // beside what is there, and in its place once it is drawn: nobody sees an empty picture
+      const fresh = element("div", { ariaHidden: "true", className: "rlinfra-chart-next" });
+      picture.append(fresh);
+      let next;
+      try {
+        next = await embed(fresh, { ...spec, datasets: data }, options(theme));
+      } catch (error) {
+        fresh.remove();
+        throw error;
+      }
+      shown?.finalize();
+      drawing.remove();
+      fresh.classList.remove("rlinfra-chart-next");
+      [shown, drawing, drawn] = [next, fresh, wanted];
+      await fit(); // the page may have had no width yet, or another one, when the drawing began
     }
     alert.textContent = "";
+  }
+
+  async function fit() {
+    const width = picture.clientWidth;
+    if (shown && width && shown.view.signal("width") !== width) await shown.view.signal("width", width).runAsync();
   }
 
   async function refresh() {
@@ -139,10 +157,7 @@ export function render({ model, el }) {
   for (const part of parts) model.on(part, refresh);
   const themes = new MutationObserver(refresh);
   themes.observe(document.body, { attributeFilter: ["data-jp-theme-name", "data-jp-theme-light"] });
-  const sizes = new ResizeObserver(() => {
-    const width = picture.clientWidth;
-    if (shown && width && shown.view.signal("width") !== width) shown.view.signal("width", width).runAsync().catch(tell);
-  });
+  const sizes = new ResizeObserver(() => fit().catch(tell));
   sizes.observe(picture);
   requestAnimationFrame(() => {
     const explorer = el.closest(".rlinfra-explorer");

@@ -66,7 +66,7 @@ class Frame:
             options=control.choices,
             value=self._explorer.values[control.name],
             description=control.label,
-            layout=self._make.Layout(width="100%"),
+            layout=self._make.Layout(width="calc(100% - 4px)"),  # it has a margin of 2 pixels
             tooltip=control.why,
             style={"description_width": "7em"},
         )

@@ -50,7 +50,10 @@ class WrongFormError(Exception):
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """What a function of the notebook and the reference said to one call, each None where it said nothing usable."""
+    """What a function of the notebook and the reference said to one call, each None where it said nothing usable.
+
+    The reference says nothing where it was not asked: the notebook's value is there, and nobody compares.
+    """
 
     mine: T | None
     reference: T | None
@@ -103,12 +106,14 @@ class Redraw:
         self.facts: dict[str, str] = {}
 
     def call(self, name: str, read: Callable[[Any], T], *args: Any, **kwargs: Any) -> Answer[T]:
-        """Return what both functions of that name say to a call.
+        """Return what the notebook's function of that name says to a call, and the reference where that is needed.
 
-        `read` makes of a value what the drawing needs; its `WrongFormError` says what was expected instead.
+        It is where the notebook's says nothing usable, and where the two are compared. `read` makes of a value what the
+        drawing needs; its `WrongFormError` says what was expected instead.
         """
         call = Call(args, kwargs)
-        return Answer(self._mine(name, read, call), self._theirs(name, read, call))
+        mine = self._mine(name, read, call)
+        return Answer(mine, self._theirs(name, read, call) if self.overlay or mine is None else None)
 
     def tell(self, name: str, answer: Answer[T], text: Callable[[T], str]) -> None:
         """Note what a function's value means, and what the reference says where the two are compared."""

@@ -133,12 +133,14 @@ def test_a_function_that_swallows_the_interrupt_is_over_in_time():
     assert (answer.value, problem) == (1, None)
 
 
-def test_the_reference_stands_in_for_what_is_missing_and_is_beside_what_is_there():
+def test_the_reference_stands_in_for_what_is_missing_and_is_beside_what_is_compared():
     reference = {"a": lambda x: x + 1}
     missing, _ = asked(functions(reference), 1)
     assert (missing.value, missing.whose) == (2, "the reference")
     there, _ = asked(functions(reference, a=lambda x: x), 1)
-    assert (there.value, there.whose, there.reference) == (1, "yours", 2)
+    assert (there.value, there.whose, there.reference) == (1, "yours", None)
+    compared, _ = asked(functions(reference, a=lambda x: x), 1, overlay=True)
+    assert (compared.value, compared.whose, compared.reference) == (1, "yours", 2)
 
 
 def test_without_a_reference_there_is_nothing_to_overlay():

@@ -99,7 +99,8 @@ def open_lab(server: Server) -> Iterator[Callable[..., Lab]]:
             page.on("console", lambda message: lab.errors.append(message.text) if message.type == "error" else None)
             page.on("response", lambda got: lab.bundles.append(got.url) if bundle().name in got.url else None)
             _write(server.folder / f"{name}.ipynb", cells)
-            page.goto(f"{server.address}/lab/tree/{name}.ipynb?token={TOKEN}")
+            # in a workspace of its own: the notebook of another file would be opened again, hidden
+            page.goto(f"{server.address}/lab/workspaces/{name}/tree/{name}.ipynb?token={TOKEN}")
             run_all_cells(page)
             page.locator("figure.rlinfra-chart svg").nth(charts - 1).wait_for(timeout=60_000)
             page.evaluate('jupyterapp.commands.execute("application:toggle-left-area")')

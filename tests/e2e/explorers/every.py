@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .conftest import Lab
 
 OUTPUT = ".jp-OutputArea-output:has(.rlinfra-explorer)"
+AS_WIDE = "picture => picture.querySelector('svg').getBoundingClientRect().width > 0.9 * picture.clientWidth"
 PAUSE_MS = 330  # as slowly as a person moves: ipywidgets sends one move at a time
 
 
@@ -157,6 +158,7 @@ class Explorer:
             shown.page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=light)
             ink = shown.page.evaluate("getComputedStyle(document.body).getPropertyValue('--jp-ui-font-color1').trim()")
             expect(shown.picture.locator(".role-axis-label text").first).to_have_attribute("fill", ink)
+            shown.page.wait_for_function(AS_WIDE, arg=shown.picture.element_handle(), timeout=10_000)
             shown.screenshot(f"explorer-{self.TOPIC}-{theme.split()[-1].lower()}")
             inks.add(ink)
         assert len(inks) == 2
