@@ -42,7 +42,9 @@ def explore(topic: str, namespace: Mapping[str, Any] | None = None, /, **functio
     if not hasattr(variables, "keys"):
         raise TypeError(f'a notebook\'s variables are given as explore("{topic}", globals()), not {variables!r:.80}')
     lookup = ChainMap(dict(functions), variables)  # type: ignore[arg-type]  # it is only read
-    return Explorer(module.TOPIC, Functions(module.TOPIC.functions, lookup, _reference(found)))
+    reference = _reference(found)
+    renamed = {name: reference[theirs] for name, theirs in module.TOPIC.reference_names.items() if theirs in reference}
+    return Explorer(module.TOPIC, Functions(module.TOPIC.functions, lookup, {**reference, **renamed}))
 
 
 def _has_explorer(topic: Topic) -> bool:

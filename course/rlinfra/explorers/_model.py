@@ -71,13 +71,17 @@ class Picture:
 
 @dataclass(frozen=True)
 class Explored:
-    """An explorer of a topic: the functions that it calls, its controls and presets, and how it draws."""
+    """An explorer of a topic: the functions that it calls, its controls and presets, and how it draws.
+
+    `reference_names` hold, by the notebook's function, the reference's of the same form where its name is another.
+    """
 
     topic: str
     functions: tuple[str, ...]
     controls: tuple[Control, ...]
     presets: tuple[Preset, ...]
     draw: Callable[[Values, Redraw], Picture]
+    reference_names: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         visible = [control.name for control in self.controls if not control.more]
