@@ -26,3 +26,21 @@ def number(expected: str, least: float = 0, most: float = LARGEST) -> Callable[[
 def size(value: Any, most: float = LARGEST) -> float:
     """Return a number of bytes; raise `WrongFormError` where it is none, or more than `most`."""
     return number("a number of bytes, 0 or more", 0, most)(value)
+
+
+def report(**readers: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
+    """Return what reads a dictionary that holds these names, each value with the reader of its name."""
+
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict) or not set(readers) <= set(value):
+            raise WrongFormError(value, f"a dictionary with {', '.join(readers)}")
+        return {name: _named(name, reader, value[name]) for name, reader in readers.items()}
+
+    return read
+
+
+def _named(name: str, reader: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return reader(value)
+    except WrongFormError as wrong:
+        raise WrongFormError(wrong.value, f"{wrong.expected}, as {name}") from None
