@@ -7,7 +7,7 @@ BIN := $(STAFF)/bin
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 PIP := -m pip --disable-pip-version-check --quiet
 BOTH := $(MAKE) --no-print-directory --jobs 2
-CODE := $(shell find course autograder -name '*.py' -o -name '*.js' -o -name '*.json' -o -name 'pyproject.toml')
+CODE := $(shell find course autograder -path '*/static' -prune -o -name '*.py' -o -name '*.js' -o -name '*.json' -o -name 'pyproject.toml')
 unexport PYTHONDONTWRITEBYTECODE  # a module is compiled when it is first imported, and never again
 FRONTEND := hatch_build.py $(wildcard course/frontend/.npmrc course/frontend/*.json course/frontend/*.mjs course/frontend/src/*)
 

@@ -131,14 +131,19 @@ export function render({ model, el }) {
       drawing.remove();
       fresh.classList.remove("rlinfra-chart-next");
       [shown, drawing, drawn] = [next, fresh, wanted];
-      await fit(); // the page may have had no width yet, or another one, when the drawing began
+      later(); // the page may have had another width when the drawing began, or none while a theme was loaded
     }
     alert.textContent = "";
   }
 
   async function fit() {
     const width = picture.clientWidth;
-    if (shown && width && shown.view.signal("width") !== width) await shown.view.signal("width", width).runAsync();
+    const is = Number(drawing.querySelector("svg")?.getAttribute("width"));
+    if (shown && width && is !== width) await shown.view.signal("width", width).runAsync();
+  }
+
+  function later() {
+    requestAnimationFrame(() => fit().catch(tell));
   }
 
   async function refresh() {
@@ -157,7 +162,7 @@ export function render({ model, el }) {
   for (const part of parts) model.on(part, refresh);
   const themes = new MutationObserver(refresh);
   themes.observe(document.body, { attributeFilter: ["data-jp-theme-name", "data-jp-theme-light"] });
-  const sizes = new ResizeObserver(() => fit().catch(tell));
+  const sizes = new ResizeObserver(later);
   sizes.observe(picture);
   requestAnimationFrame(() => {
     const explorer = el.closest(".rlinfra-explorer");

@@ -1,4 +1,4 @@
-"""One wheel for all workers of a test run, one JupyterLab for all tests of a worker, one page for those of a file."""
+"""One wheel for all workers of a test run, and one JupyterLab in one page for all files of a worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.preflight import chromium
 from .every import Shown, solution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from playwright.sync_api import Page
@@ -78,42 +78,45 @@ def server(unpacked: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @dataclass
 class Lab:
-    """An open notebook that was run, and what its page asked for and complained of since."""
+    """JupyterLab in a page, and what the page asked for and complained of since a notebook was opened."""
 
     page: Page
     server: Server
-    outside: list[str] = field(default_factory=list)
+    outside: list[str]
     errors: list[str] = field(default_factory=list)
     bundles: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        page = self.page
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        page.on("response", lambda got: self.bundles.append(got.url) if bundle().name in got.url else None)
 
-@pytest.fixture(scope="module")
-def open_lab(server: Server) -> Iterator[Callable[..., Lab]]:
-    """Opens a notebook of cells, of which so many show a chart, and runs it; one a file."""
+    def open(self, name: str, cells: list[str], charts: int) -> Lab:
+        """Open a notebook of cells, of which so many show a chart, in a workspace of its own, and run it."""
+        for noted in (self.outside, self.errors, self.bundles):
+            noted.clear()
+        _write(self.server.folder / f"{name}.ipynb", cells)
+        self.page.goto(f"{self.server.address}/lab/workspaces/{name}/tree/{name}.ipynb?token={TOKEN}")
+        run_all_cells(self.page)
+        self.page.locator("figure.rlinfra-chart svg").nth(charts - 1).wait_for(timeout=60_000)
+        self.page.evaluate('jupyterapp.commands.execute("application:toggle-left-area")')
+        return self
+
+
+@pytest.fixture(scope="package")
+def shared_lab(server: Server) -> Iterator[Lab]:
+    """One page for all files: its browser keeps JupyterLab's scripts, which take longest to load."""
     outside: list[str] = []
     with chromium_page(outside) as page:
-
-        def open_(name: str, cells: list[str], charts: int) -> Lab:
-            lab = Lab(page, server, outside)
-            page.on("pageerror", lambda error: lab.errors.append(str(error)))
-            page.on("console", lambda message: lab.errors.append(message.text) if message.type == "error" else None)
-            page.on("response", lambda got: lab.bundles.append(got.url) if bundle().name in got.url else None)
-            _write(server.folder / f"{name}.ipynb", cells)
-            # in a workspace of its own: the notebook of another file would be opened again, hidden
-            page.goto(f"{server.address}/lab/workspaces/{name}/tree/{name}.ipynb?token={TOKEN}")
-            run_all_cells(page)
-            page.locator("figure.rlinfra-chart svg").nth(charts - 1).wait_for(timeout=60_000)
-            page.evaluate('jupyterapp.commands.execute("application:toggle-left-area")')
-            return lab
-
-        yield open_
+        yield Lab(page, server, outside)
 
 
 @pytest.fixture(scope="class")
-def lab(request: pytest.FixtureRequest, open_lab: Callable[..., Lab]) -> Lab:
+def lab(request: pytest.FixtureRequest, shared_lab: Lab) -> Lab:
     """The notebook of a class's topic: the explorer of the solution, all controls unfolded, and one of nothing."""
     topic = request.cls.TOPIC
-    lab = open_lab(topic, [solution(topic), f'explore("{topic}", globals())', f'explore("{topic}", {{}})'], 2)
+    lab = shared_lab.open(topic, [solution(topic), f'explore("{topic}", globals())', f'explore("{topic}", {{}})'], 2)
     Shown(lab.page, 0).unfold()
     return lab
 

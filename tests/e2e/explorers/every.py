@@ -59,8 +59,13 @@ class Shown:
         slider = self.slider(label)
         slider.scroll_into_view_if_needed()
         slider.focus()
-        for key in keys:
+        for number, key in enumerate(keys):
+            self.pause(number)
             slider.press(key)
+
+    def pause(self, moves: int) -> None:
+        """Wait, where there were moves before the next one."""
+        if moves:
             self.page.wait_for_timeout(PAUSE_MS)
 
     def choose(self, label: str, choice: str) -> None:
@@ -126,7 +131,8 @@ class Explorer:
         question, moves, told = self.FEATURES[feature]
         shown.ask(question)
         shown.says(self.PRESETS[question][0])
-        for label, move in moves:
+        for number, (label, move) in enumerate(moves):
+            shown.pause(number)
             if isinstance(move, str):
                 shown.choose(label, move)
             else:

@@ -22,11 +22,12 @@ WHY = "Why does a 0.6B model run out of memory?"
 
 
 @pytest.fixture(scope="module")
-def lab(open_lab):
+def lab(shared_lab):
     """A page with the explorer of the solution, and with one of functions that fail."""
-    lab = open_lab("frame", [solution("memory"), 'explore("memory", globals())', WRONG], 2)
+    lab = shared_lab.open("frame", [solution("memory"), 'explore("memory", globals())', WRONG], 2)
     Shown(lab.page, 0).unfold()
-    return lab
+    yield lab
+    lab.page.unroute_all()
 
 
 @pytest.fixture
