@@ -36,9 +36,9 @@ from rlinfra.explorers import explore
 explorer = explore(TOPIC, globals())
 def parts_of(widget):
     return [widget, *(part for child in getattr(widget, "children", ()) for part in parts_of(child))]
-moved = [part for part in parts_of(explorer.widget) if type(part).__name__ in ("SelectionSlider", "Dropdown")]
 seconds = []
 for event in range(EVENTS):
+    moved = [part for part in parts_of(explorer.widget) if type(part).__name__ in ("SelectionSlider", "Dropdown")]
     control = moved[event % len(moved)]
     values = [value for _, value in control.options]
     new = values[(values.index(control.value) + 1) % len(values)]

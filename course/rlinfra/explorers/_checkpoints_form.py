@@ -94,7 +94,6 @@ CONTROLS = (
         ((MISSING, MISSING), (UNSOUND, UNSOUND)),
         MISSING,
         "A key that is there says nothing of its value.",
-        more=True,
         listed=True,
     ),
     Control(
@@ -103,7 +102,6 @@ CONTROLS = (
         tuple((f"{count:,}", count) for count in (1, 8, 64, 250, 1024, 4096, 16_384)),
         250,
         "A failure of any of them stops the job: its MTBF is that of one machine, divided by their number.",
-        more=True,
     ),
     Control(
         "restart",
@@ -111,7 +109,6 @@ CONTROLS = (
         tuple((f"{minutes} min", 60 * minutes) for minutes in (0, 1, 5, 10, 30)),
         0,
         "Noticing the failure, finding machines, loading: the run pays for it, the formula leaves it out.",
-        more=True,
     ),
     Control(
         "span",
@@ -119,7 +116,6 @@ CONTROLS = (
         tuple((f"{count} × MTBF", count) for count in (5, 10, 20)),
         10,
         "The longer a run, the nearer it comes to the average over many.",
-        more=True,
     ),
 )
 

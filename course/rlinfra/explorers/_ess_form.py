@@ -77,7 +77,6 @@ CONTROLS = (
         ((TRUNCATED, TRUNCATED), (MASKED, MASKED)),
         TRUNCATED,
         "Truncating leaves a large weight at the cap. Masking drops it, and what lies below 1 over the cap as well.",
-        more=True,
         listed=True,
     ),
     Control(
@@ -86,7 +85,6 @@ CONTROLS = (
         tuple((f"{temperature}", temperature) for temperature in (0.5, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0)),
         1.0,
         "The engine divides its logits by it before it samples; the trainer scores without.",
-        more=True,
     ),
     Control(
         "top_p",
@@ -94,7 +92,6 @@ CONTROLS = (
         tuple((f"{top_p}", top_p) for top_p in (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)),
         0.9,
         "The engine samples from the nucleus alone; what lies outside has no weight in any batch.",
-        more=True,
     ),
 )
 
@@ -121,7 +118,7 @@ PRESETS = (
         "Can a batch with an ESS of 1 be wrong?",
         {"picture": TOKEN, "top_p": 0.9},
         "All ratios are equal, so the ESS is perfect. A token outside the nucleus has no weight in any batch. "
-        "Temperature and top-p are under “More”.",
+        "Raise top-p, and it gets some.",
     ),
 )
 

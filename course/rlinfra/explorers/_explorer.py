@@ -6,6 +6,8 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ._model import Asked
+
 if TYPE_CHECKING:
     from ._functions import Functions, Problem
     from ._model import Explored, Picture, Values
@@ -24,6 +26,7 @@ class Explorer:
         self._values = topic.setting(first.values)
         self._overlay = False
         self.said = first.answer  # what changed last, and why
+        self.used: frozenset[str] = frozenset()  # the controls that what was drawn last depends on
 
     @property
     def values(self) -> Values:
@@ -59,8 +62,9 @@ class Explorer:
 
     def draw(self) -> tuple[Picture, dict[str, Problem]]:
         """Return what is shown for the setting, and what is wrong with each function that failed."""
-        redraw = self._functions.redraw(overlay=self._overlay)
-        self._drawn = self.topic.draw(self._values, redraw), redraw.problems
+        redraw, values = self._functions.redraw(overlay=self._overlay), Asked(self._values)
+        self._drawn = self.topic.draw(values, redraw), redraw.problems
+        self.used = frozenset(values.names)
         return self._drawn
 
     def lines(self, picture: Picture, problems: dict[str, Problem]) -> list[tuple[str, str, str]]:

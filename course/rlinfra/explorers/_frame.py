@@ -10,6 +10,7 @@ import html
 from typing import TYPE_CHECKING, Any
 
 from ..chart import chart
+from ._model import MOST_VISIBLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,12 +42,13 @@ class Frame:
     def _all(self) -> Any:
         make, layout = self._make, self._make.Layout
         topic = self._explorer.topic
-        folded = [self._controls[control.name] for control in topic.controls if control.more]
-        shown = [self._controls[control.name] for control in topic.controls if not control.more]
-        rest = make.VBox(folded, layout=layout(display="none"))
-        more = make.ToggleButton(description=f"More: {len(folded)} controls", layout=layout(width="auto"))
-        more.observe(lambda change: setattr(rest.layout, "display", "" if change["new"] else "none"), "value")
-        left = make.VBox([*shown, *([more, rest] if folded else [])], layout=layout(flex="1 1 300px", min_width="0"))
+        self._left = make.VBox(layout=layout(flex="1 1 300px", min_width="0"))
+        self._rest = make.VBox(layout=layout(display="none"))
+        self._more = make.ToggleButton(layout=layout(width="auto"))
+        self._more.observe(
+            lambda change: setattr(self._rest.layout, "display", "" if change["new"] else "none"), "value"
+        )
+        self._arrange()
         right = [self._chart, self._said, self._functions]
         if self._explorer.has_reference:
             overlay = make.Checkbox(description="compare with the reference", indent=False)
@@ -54,10 +56,26 @@ class Frame:
             right.append(overlay)
         picture = make.VBox(right, layout=layout(flex="3 1 420px", min_width="0", padding="0 0 0 0.8em"))
         questions = make.Box([self._preset(preset) for preset in topic.presets], layout=layout(flex_flow="row wrap"))
-        body = make.Box([left, picture], layout=layout(flex_flow="row wrap", width="100%"))
+        body = make.Box([self._left, picture], layout=layout(flex_flow="row wrap", width="100%"))
         whole = make.VBox([questions, body], layout=layout(border=_BORDER, padding="0.5em 0.8em"))
         whole.add_class("rlinfra-explorer")
         return whole
+
+    def _arrange(self) -> None:
+        """Show the controls that the picture depends on: the first six of them, the others under "More"."""
+        used = [
+            self._controls[control.name]
+            for control in self._explorer.topic.controls
+            if control.name in self._explorer.used
+        ]
+        visible, folded = used[:MOST_VISIBLE], used[MOST_VISIBLE:]
+        self._more.description = f"More: {len(folded)} control{'s' if len(folded) > 1 else ''}"
+        for box, children in (
+            (self._rest, folded),
+            (self._left, [*visible, *([self._more, self._rest] if folded else [])]),
+        ):
+            if list(box.children) != children:
+                box.children = children
 
     def _control(self, control: Control) -> Any:
         """Return the widget of a control: its label, its choices, and the value that it has."""
@@ -119,6 +137,7 @@ class Frame:
         self._title = picture.title
         self._chart.show(spec=dict(picture.spec), data=dict(picture.data), title=picture.title, details=picture.details)
         self._functions.value = self._panel(self._explorer.lines(picture, problems))
+        self._arrange()
 
     def _say(self, sentence: str) -> None:
         self._explorer.said = sentence

@@ -97,7 +97,6 @@ CONTROLS = (
         tuple((f"{count} of a prompt" if count > 1 else "1: no group", count) for count in GROUPS),
         8,
         "The larger the group, the more completions share the blocks of one prompt.",
-        more=True,
     ),
     Control(
         "prompt",
@@ -105,7 +104,6 @@ CONTROLS = (
         tuple((f"{n:,} tokens", n) for n in (100, 256, 512, 1_000, 1_024, 2_048, 4_096, 8_192)),
         1_024,
         "The tokens of the prompt are cached like those that are generated.",
-        more=True,
     ),
     Control(
         "budget",
@@ -113,7 +111,6 @@ CONTROLS = (
         tuple((f"{gib} GiB", gib) for gib in (1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64, 96, 128)),
         40,
         "What weights and the engine's reserve leave on each card is all that the cache can take.",
-        more=True,
     ),
     Control(
         "block",
@@ -121,7 +118,6 @@ CONTROLS = (
         tuple((f"{count} token{'s' * (count > 1)}", count) for count in BLOCKS),
         16,
         "A sequence takes whole blocks, so larger ones leave more empty at its end, and less of a prompt is shared.",
-        more=True,
     ),
     Control(
         "element_bytes",
@@ -129,7 +125,6 @@ CONTROLS = (
         (("1 byte (fp8)", 1), ("2 bytes (bfloat16)", 2), ("4 bytes (float32)", 4)),
         2,
         "Every key and value is a row of such numbers.",
-        more=True,
     ),
     Control(
         "head_dim",
@@ -137,7 +132,6 @@ CONTROLS = (
         _as_published("number", (64, 96, 128, 256)),
         AS_PUBLISHED,
         "Each key and each value has that many numbers.",
-        more=True,
     ),
     Control(
         "num_layers",
@@ -145,7 +139,6 @@ CONTROLS = (
         _as_published("layer", (1, 16, 28, 32, 48, 64, 80)),
         AS_PUBLISHED,
         "Each layer has keys and values of its own.",
-        more=True,
     ),
     Control(
         "ranks",
@@ -153,7 +146,6 @@ CONTROLS = (
         tuple((f"{count} rank{'s' * (count > 1)}", count) for count in GROUPS[:6]),
         1,
         "Ranks divide the KV heads until each has one; after that a rank's cache no longer shrinks.",
-        more=True,
     ),
 )
 

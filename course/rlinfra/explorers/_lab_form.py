@@ -54,7 +54,7 @@ ROWS = {THROUGHPUT: "throughput", QUEUE: "queue, deepest", LAG: "lag, mean", ESS
 
 def _folded(name: str, label: str, unit: str, values: tuple[float, ...], *, start: float, why: str) -> Control:
     """Return a control that is folded away, and whose choices are numbers of one unit."""
-    return Control(name, label, tuple((f"{value:,} {unit}", value) for value in values), start, why, more=True)
+    return Control(name, label, tuple((f"{value:,} {unit}", value) for value in values), start, why)
 
 
 CONTROLS = (
@@ -115,7 +115,6 @@ CONTROLS = (
         tuple((f"{every} update{'' if every == 1 else 's'}", every) for every in (1, 2, 3, 4)),
         1,
         "Publishing seldom takes less time on the link, and the workers sample with older weights.",
-        more=True,
     ),
     _folded(
         "batch_tokens",
@@ -187,7 +186,6 @@ CONTROLS = (
         tuple((f"seed {seed}", seed) for seed in (12016, 1, 2, 3, 4)),
         12016,
         "A difference that another seed takes away is no finding.",
-        more=True,
         listed=True,
     ),
     _folded(

@@ -58,7 +58,7 @@ def _seconds(*seconds: float) -> tuple[tuple[str, float], ...]:
 
 
 def _more(name: str, label: str, choices: tuple[tuple[str, Any], ...], start: Any, why: str) -> Control:
-    return Control(name, label, choices, start, why, more=True)
+    return Control(name, label, choices, start, why)
 
 
 CONTROLS = (
@@ -159,7 +159,6 @@ CONTROLS = (
         ),
         (1, 2, 4, 8, 16, 32, 64),
         "The least of these costs is found among them alone.",
-        more=True,
         listed=True,
     ),
     _more(

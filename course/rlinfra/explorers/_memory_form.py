@@ -89,7 +89,6 @@ CONTROLS = (
         tuple((f"{gib} GiB", gib) for gib in (8, 16, 24, 40, 48, 80, 141, 192)),
         80,
         "Another card moves the line and nothing else.",
-        more=True,
     ),
     Control(
         "tokens",
@@ -97,7 +96,6 @@ CONTROLS = (
         tuple((f"{count:,} a sequence", count) for count in (256, 512, 1024, 2048, 4096, 8192, 16384, 32768)),
         2048,
         "Every position of a scored sequence has logits of its own.",
-        more=True,
     ),
     Control(
         "vocabulary",
@@ -105,7 +103,6 @@ CONTROLS = (
         (("32,000 entries", 32_000), ("128,256 entries", 128_256), ("151,936 entries", 151_936)),
         151_936,
         "Each position has one logit for every entry.",
-        more=True,
     ),
     Control(
         "logit_bytes",
@@ -113,7 +110,6 @@ CONTROLS = (
         (("2 bytes (bfloat16)", 2), ("4 bytes (float32)", 4)),
         4,
         "The precision of the logits counts once for each of them, and for each copy.",
-        more=True,
     ),
     Control(
         "copies",
@@ -121,7 +117,6 @@ CONTROLS = (
         tuple((f"{count} alive", count) for count in (1, 2, 3, 4)),
         2,
         "Log-softmax writes a second tensor of the same shape, and its gradient would be a third.",
-        more=True,
     ),
     Control(
         "parameter_bytes",
@@ -129,7 +124,6 @@ CONTROLS = (
         (("0.5 bytes (4 bits)", 0.5), ("1 byte (fp8)", 1), ("2 bytes (bfloat16)", 2), ("4 bytes (float32)", 4)),
         2,
         "Weights are held in every phase, frozen or trained.",
-        more=True,
     ),
     Control(
         "gradient_bytes",
@@ -137,7 +131,6 @@ CONTROLS = (
         (("2 bytes (bfloat16)", 2), ("4 bytes (float32)", 4)),
         2,
         "Only a trained parameter has a gradient, and only training holds it.",
-        more=True,
     ),
     Control(
         "optimizer_state_bytes",
@@ -145,7 +138,6 @@ CONTROLS = (
         (("0 bytes (SGD)", 0), ("2 bytes (8-bit Adam)", 2), ("4 bytes (momentum)", 4), ("8 bytes (Adam)", 8)),
         8,
         "The moments are kept for each trained parameter.",
-        more=True,
     ),
     Control(
         "master_parameter_bytes",
@@ -153,7 +145,6 @@ CONTROLS = (
         (("none", 0), ("4 bytes (float32)", 4)),
         4,
         "The master copy is kept for each trained parameter, beside the weight that computes.",
-        more=True,
     ),
     Control(
         "cache",
@@ -161,7 +152,6 @@ CONTROLS = (
         tuple((f"{gib} GiB", gib) for gib in _GIBS),
         16,
         "The cache is given here, and resident while the engine generates.",
-        more=True,
     ),
     Control(
         "activations",
@@ -169,7 +159,6 @@ CONTROLS = (
         tuple((f"{gib} GiB", gib) for gib in _GIBS),
         8,
         "The activations are given here: the forward pass keeps them for the backward pass.",
-        more=True,
     ),
 )
 

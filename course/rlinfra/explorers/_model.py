@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ._functions import Redraw
 
     Values = Mapping[str, Any]
 
-MOST_VISIBLE = 6
+MOST_VISIBLE = 6  # controls at a time; the rest is folded
 
 
 @dataclass(frozen=True)
 class Control:
     """One control: a row of choices, each a text with its unit and a value.
 
-    `why` says in a sentence what a change of it does. With `more`, it is folded away. With `listed`, it is a
-    list and no slider, where its choices have no order.
+    `why` says in a sentence what a change of it does. With `listed`, it is a list and no slider, where its choices have
+    no order. It is shown while the picture depends on it, and folded away where many before it are.
     """
 
     name: str
@@ -28,7 +29,6 @@ class Control:
     choices: tuple[tuple[str, Any], ...]
     start: Any
     why: str
-    more: bool = False
     listed: bool = False
 
     def __post_init__(self) -> None:
@@ -69,6 +69,24 @@ class Picture:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
+class Asked(Mapping[str, Any]):
+    """The values of controls, and the names of those that were asked for: no other can have changed a picture."""
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.names.add(name)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
 @dataclass(frozen=True)
 class Explored:
     """An explorer of a topic: the functions that it calls, its controls and presets, and how it draws.
@@ -84,9 +102,6 @@ class Explored:
     reference_names: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        visible = [control.name for control in self.controls if not control.more]
-        if len(visible) > MOST_VISIBLE:
-            raise ValueError(f"{self.topic}: at most {MOST_VISIBLE} controls are visible, not {', '.join(visible)}")
         for preset in self.presets:
             self.setting(preset.values)
 

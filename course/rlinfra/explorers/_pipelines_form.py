@@ -108,7 +108,6 @@ CONTROLS = (
         _seconds(0, 5, 10, 20, 25, 40, 60, 90, 120),
         0,
         "It is a stage of its own, which needs none of the cards. The balance and the divided cards count it.",
-        more=True,
     ),
     Control(
         "batches",
@@ -116,7 +115,6 @@ CONTROLS = (
         tuple((f"{count} batch{'es' if count > 1 else ''}", count) for count in (1, 2, 3, 4, 5, 8, 10, 20, 50, 100)),
         20,
         "The first batch passes every stage. The more follow, the less it matters.",
-        more=True,
     ),
     Control(
         "cards",
@@ -124,7 +122,6 @@ CONTROLS = (
         tuple((f"{count} cards", count) for count in (4, 8, 10, 16, 24)),
         10,
         "They are divided between rollout and training. The seconds above are those with all cards on one stage.",
-        more=True,
     ),
     Control(
         "group",
@@ -132,7 +129,6 @@ CONTROLS = (
         tuple((name, name) for name in GROUPS),
         EIGHT,
         "One rollout a card. In a larger group the slowest is slower, and more cards wait for it.",
-        more=True,
         listed=True,
     ),
     Control(
@@ -141,7 +137,6 @@ CONTROLS = (
         _millions(2, 4, 6, 8, 10, 12, 14, 16, 20, 30, unit="a minute"),
         10 * MILLION,
         "The trainer takes so much. If it takes what comes in, no worker pauses.",
-        more=True,
     ),
     Control(
         "minutes",
@@ -149,7 +144,6 @@ CONTROLS = (
         tuple((f"{minutes} min", minutes) for minutes in (1, 5, 10, 15, 20, 30, 60, 120, 240, 480)),
         30,
         "The first minutes know no pause. The longer you watch, the nearer is the share to that of the long run.",
-        more=True,
     ),
 )
 

@@ -84,7 +84,6 @@ CONTROLS = (
         tuple((f"{count} turn{'s' if count > 1 else ''}", count) for count in (1, 2, 3)),
         1,
         "In the strip: each turn is a record of its own, and reads all that was before it, its own calls included.",
-        more=True,
     ),
     Control(
         "length",
@@ -92,7 +91,6 @@ CONTROLS = (
         tuple((f"{count} tokens", count) for count in (2, 4, 8, 16, 32, 64, 128, 250)),
         250,
         "In the strip: the last turn's completion is so long. A first turn has half of it, a second turn a quarter.",
-        more=True,
     ),
     Control(
         "ending",
@@ -100,7 +98,6 @@ CONTROLS = (
         (("EOS", "eos"), ("the token limit", "length")),
         "eos",
         "In the strip: at the limit the last completion is cut, and has no EOS. Then no EOS ends its mask.",
-        more=True,
         listed=True,
     ),
     Control(
@@ -109,7 +106,6 @@ CONTROLS = (
         tuple((f"{count} token{'' if count == 1 else 's'}", count) for count in (0, 1, 2, 4, 8, 16, 32, 64)),
         32,
         "In the strip: the batch has another row that is so much longer than the longest one here.",
-        more=True,
     ),
     Control(
         "pad_id",
@@ -117,7 +113,6 @@ CONTROLS = (
         (("the EOS token, 2", EOS), ("a token of its own, 0", OWN_PADDING)),
         EOS,
         "In the strip: a mask that ends at the first EOS does not mind what comes after it.",
-        more=True,
         listed=True,
     ),
     Control(
@@ -126,7 +121,6 @@ CONTROLS = (
         tuple((f"{count} tokens", count) for count in (3, 16, 64, 256)),
         16,
         "In the strip: the question has so many tokens, and each tool's answer too. The policy chose none of them.",
-        more=True,
     ),
     Control(
         "loop",
@@ -134,7 +128,6 @@ CONTROLS = (
         ((FOUR_LOOPS, FOUR_LOOPS), *((name, name) for name in TRACES)),
         FOUR_LOOPS,
         "On the timeline: four toy loops that the other controls change, or a loop of the worked problem as it is.",
-        more=True,
         listed=True,
     ),
     Control(
@@ -143,7 +136,6 @@ CONTROLS = (
         (("every update", 1), ("every 2nd update", 2), ("every 4th update", 4)),
         1,
         "On the timeline: rarer publications make the policy older. The order of rollouts and updates stays.",
-        more=True,
     ),
     Control(
         "rollout_seconds",
@@ -151,7 +143,6 @@ CONTROLS = (
         tuple((f"{count} s", count) for count in (1, 2, 4, 6, 8, 12, 16, 24)),
         6,
         "On the timeline: who runs ahead gains most where a rollout takes as long as the update and the loading.",
-        more=True,
     ),
     Control(
         "update_seconds",
@@ -159,7 +150,6 @@ CONTROLS = (
         tuple((f"{count} s", count) for count in (1, 2, 4, 6, 8, 12, 16, 24)),
         2,
         "On the timeline: a server that runs ahead works during the update; one GPU can't.",
-        more=True,
     ),
     Control(
         "publish_seconds",
@@ -167,7 +157,6 @@ CONTROLS = (
         tuple((f"{count} s", count) for count in (0, 1, 2, 4, 8)),
         1,
         "On the timeline: a loop that waits, waits for the loading of new weights too.",
-        more=True,
     ),
 )
 
@@ -176,7 +165,7 @@ PRESETS = (
         "Which policy chose these tokens?",
         {"picture": STRIP},
         "The engine took new weights at token 180, and the record has one version. Let running completions finish, and "
-        "watch. Then cut the completion at the token limit (under “More”): padding gets into the loss.",
+        "watch. Then cut the completion at the token limit (“ends by”): padding gets into the loss.",
     ),
     Preset(
         "What does the border let through?",

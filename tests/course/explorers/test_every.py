@@ -100,6 +100,19 @@ def test_any_part_of_the_functions_is_enough_and_the_others_are_named(name, data
 
 
 @pytest.mark.parametrize("name", EVERY)
+@several
+@given(data=st.data())
+def test_a_control_that_is_not_shown_changes_nothing(name, data):
+    explorer = explore(name, variables(name))
+    before, _ = drawn(explorer, **data.draw(any_setting(explorer.topic)))
+    hidden = [control for control in explorer.topic.controls if control.name not in explorer.used]
+    if hidden:
+        control = data.draw(st.sampled_from(hidden))
+        after, _ = drawn(explorer, **{control.name: data.draw(st.sampled_from(control.values))})
+        assert (after.data, after.title, after.facts) == (before.data, before.title, before.facts)
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_a_preset_is_named_by_a_question_and_draws(name):
     explorer = explore(name, variables(name))
     assert 2 <= len(explorer.topic.presets) <= 4

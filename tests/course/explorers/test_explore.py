@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from rlinfra.explorers import explore
+from rlinfra.explorers import Explorer, explore
+from rlinfra.explorers._functions import Functions
 from rlinfra.explorers._model import Control, Explored, Picture, Preset
 
 from .solved import solved
@@ -70,12 +71,6 @@ def test_a_control_or_a_preset_that_is_not_there_is_refused():
         explorer.set(ranks=3)
     with pytest.raises(LookupError, match=r"no preset asks 'Why\?'; they ask: Why does a 0.6B"):
         explorer.preset("Why?")
-
-
-def test_at_most_six_controls_are_visible():
-    controls = tuple(Control(name, name, (("0 B", 0),), 0, "") for name in "abcdefg")
-    with pytest.raises(ValueError, match="at most 6 controls are visible, not a, b, c, d, e, f, g"):
-        Explored("memory", (), controls, (), lambda *_: Picture({}, {}, "", ""))
 
 
 def test_a_preset_sets_only_what_there_is():
@@ -159,13 +154,50 @@ def test_a_preset_moves_its_controls_and_draws_once(explorer, monkeypatch):
     assert "The frozen weights stay in every phase." in said(explorer)
 
 
-def test_the_rest_of_the_controls_unfold(explorer):
-    more = next(part for part in parts_of(explorer.widget) if type(part).__name__ == "ToggleButton")
-    card = labelled(explorer, "card")
-    folded = next(part for part in parts_of(explorer.widget) if card in getattr(part, "children", ()))
-    assert folded.layout.display == "none"
+def shown_controls(explorer):
+    """Return the labels of the controls that are visible at once, and of those under "More"."""
+    more = next((part for part in parts_of(explorer.widget) if type(part).__name__ == "ToggleButton"), None)
+    found = [part for part in parts_of(explorer.widget) if type(part).__name__ in ("SelectionSlider", "Dropdown")]
+    rest = next((box for box in parts_of(explorer.widget) if found[-1] in getattr(box, "children", ())), None)
+    folded = [] if more is None else [part.description for part in rest.children]
+    return [part.description for part in found if part.description not in folded], folded
+
+
+def test_the_first_six_controls_are_visible_and_the_others_unfold(explorer):
+    visible, folded = shown_controls(explorer)
+    assert visible == ["bars", "parameters", "trained", "ZeRO stage", "ranks", "scored"]
+    assert len(folded) == 11
+    more = labelled(explorer, "More: 11 controls")
+    rest = next(
+        part for part in parts_of(explorer.widget) if labelled(explorer, "card") in getattr(part, "children", ())
+    )
+    assert rest.layout.display == "none"
     more.value = True
-    assert folded.layout.display == ""
+    assert rest.layout.display == ""
+
+
+def test_only_controls_that_the_picture_depends_on_are_there(explorer):
+    """The stages have nothing to do with scoring and with what a phase holds besides the state."""
+    labelled(explorer, "bars").value = "ZeRO stages"
+    visible, folded = shown_controls(explorer)
+    assert visible == ["bars", "parameters", "trained", "ZeRO stage", "ranks", "card"]
+    assert folded == ["a weight", "a gradient", "optimizer", "master copy"]
+    labelled(explorer, "bars").value = "phases of the loop"
+    assert "scored" in shown_controls(explorer)[0]
+
+
+def test_a_single_control_too_many_is_named_in_the_singular_and_none_has_no_button():
+    def draw(values, _):
+        for name in list("abcdefg")[: values["a"]]:
+            values[name]
+        return Picture({"layer": []}, {}, "nothing", "nothing.")
+
+    controls = tuple(Control(name, name, (("six", 6), ("seven", 7)), 7, "") for name in "abcdefg")
+    explorer = Explorer(Explored("memory", (), controls, (Preset("Why?", {}, ""),), draw), Functions((), {}, {}))
+    assert shown_controls(explorer) == (list("abcdef"), ["g"])
+    assert labelled(explorer, "More: 1 control")
+    labelled(explorer, "a").value = 6
+    assert shown_controls(explorer) == (list("abcdef"), [])
 
 
 def test_a_fault_of_the_explorer_itself_is_shown(explorer, monkeypatch):

@@ -45,7 +45,7 @@ class Shown:
         self.all.get_by_role("button", name=question, exact=True).click()
 
     def unfold(self) -> None:
-        """Show all controls."""
+        """Show all controls that the picture depends on."""
         more = self.all.get_by_role("button", name=re.compile(r"^More: \d+ controls?$"))
         if more.count() and "mod-active" not in (more.get_attribute("class") or ""):
             more.click()
@@ -56,6 +56,7 @@ class Shown:
 
     def press(self, label: str, *keys: str) -> None:
         """Move a slider by keys."""
+        self.unfold()
         slider = self.slider(label)
         slider.scroll_into_view_if_needed()
         slider.focus()
@@ -70,10 +71,12 @@ class Shown:
 
     def choose(self, label: str, choice: str) -> None:
         """Choose from a list."""
+        self.unfold()
         self.all.get_by_label(label, exact=True).select_option(choice)
 
     def click_at_the_left_end(self, label: str) -> None:
         """Move a slider to its first choice, by the mouse."""
+        self.unfold()
         named = self.page.get_by_role("slider", name=label, exact=True)
         track = self.all.locator(".widget-hslider", has=named).locator(".noUi-target")
         track.scroll_into_view_if_needed()
