@@ -4,7 +4,8 @@ PYTHON ?= python3
 STAFF := .venv
 STUDENT := .venv-student
 BIN := $(STAFF)/bin
-PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
+# Three on two cores: browsers and loops that are to be stopped wait half of the time.
+PARALLEL := -n 3 --dist loadfile --no-loadscope-reorder
 PIP := -m pip --disable-pip-version-check --quiet
 BOTH := $(MAKE) --no-print-directory --jobs 2
 CODE := $(shell find course autograder -path '*/static' -prune -o -name '*.py' -o -name '*.js' -o -name '*.json' -o -name 'pyproject.toml')

@@ -74,7 +74,8 @@ def test_feedback_has_the_criteria_and_the_hint_and_nothing_hidden(course):
     assert "not met" in page
     curious = (course / "feedback" / "udo" / TOPIC / f"{TOPIC}.html").read_text()
     assert "raises an exception of its own (a ValueError)" in curious
-    assert curious.count("Seen_") == 1  # the one time that his own source says it
+    assert curious.count("Seen_") == 2  # his own source says it, and the explorer, which quotes that line of it
+    assert "Seen_(" not in curious  # with the arguments after it, as the name of what he raises has them
 
 
 def test_the_demo_reads_the_same_points(course):

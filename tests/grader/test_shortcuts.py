@@ -103,3 +103,22 @@ def test_what_was_valid_once_is_not_looked_at_again_and_what_resembles_it_is(gra
         MetadataValidator().validate_cell(whole)
         with pytest.raises(jsonschema.ValidationError, match="is not of type 'number'"):
             MetadataValidator().validate_cell(broken)
+
+
+def test_a_new_submission_goes_to_the_database_with_what_was_filled_in(gradebook):
+    """Its rows are inserted once: nothing is looked up, and nothing updated afterwards."""
+    shortcuts = Shortcuts(gradebook)
+    wim = gradebook.add_student("wim")
+    with shortcuts.one_session():
+        (notebook,) = shortcuts.submission_of(wim, "ess").notebooks
+        asked = queries(gradebook)
+        with shortcuts.at_hand(notebook):
+            for name in CELLS:
+                gradebook.find_grade(name, "ess", "ess", "wim").auto_score = 1.5
+            assert asked == []
+            assert gradebook.find_submission("ess", "wim") is notebook.assignment
+            assert gradebook.find_submission_notebook("ess", "ess", "wim") is notebook
+            assert gradebook.find_submission("ess", "udo").student.id == "udo"
+        assert not [statement for statement in asked if statement.startswith("UPDATE")]
+    gradebook.db.commit()
+    assert gradebook.find_submission("ess", "wim").score == 4.5

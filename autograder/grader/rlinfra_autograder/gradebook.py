@@ -223,7 +223,7 @@ class GradebookWriter:
         timestamp = {} if submitted is None else {"timestamp": submitted}
         submission = self._shortcuts.submission_of(known, topic, **timestamp)
         resources = self._resources(student, topic)
-        with self._shortcuts.at_hand(submission, next(one for one in submission.notebooks if one.name == topic)):
+        with self._shortcuts.at_hand(next(one for one in submission.notebooks if one.name == topic)):
             for preprocessor in self._preprocessors:
                 notebook, resources = preprocessor.preprocess(notebook, resources)
         self._write_notebook(student, topic, notebook)

@@ -68,17 +68,21 @@ class Shortcuts:
             return book.update_or_create_submission(topic, student.id, **columns)
 
     @contextmanager
-    def at_hand(self, submission: SubmittedAssignment, notebook: SubmittedNotebook) -> Iterator[None]:
-        """Let the gradebook find this submission, its notebook, grades and comments without a query for each."""
-        book = self._gradebook
+    def at_hand(self, notebook: SubmittedNotebook) -> Iterator[None]:
+        """Let the gradebook find this notebook, its submission, grades and comments without a query for each."""
+        book, session = self._gradebook, self._gradebook.db
+        its = notebook.name, notebook.assignment.name, notebook.student.id
 
-        def find_submission(*_: str) -> SubmittedAssignment:
-            book.db.flush()  # as a query would: what is computed in the database is read from it next
-            return submission
+        def here(found: Any, elsewhere: Callable[..., Any], key: tuple[str, ...]) -> Callable[..., Any]:
+            def find(*asked: str) -> Any:
+                session.flush()  # as a query would: what the database computes is read from it next
+                return found if asked == key else elsewhere(*asked)
+
+            return find
 
         with (
-            instead(book, "find_submission", find_submission),
-            instead(book, "find_submission_notebook", lambda *_: notebook),
+            instead(book, "find_submission", here(notebook.assignment, book.find_submission, its[1:])),
+            instead(book, "find_submission_notebook", here(notebook, book.find_submission_notebook, its)),
             instead(book, "find_grade", self._finder(Grade, "grades", notebook, book.find_grade)),
             instead(book, "find_comment", self._finder(Comment, "comments", notebook, book.find_comment)),
         ):
