@@ -18,9 +18,8 @@ demo: install
 	$(BIN)/rlinfra-grade demo
 
 test: .make/staff
-	@$(BOTH) .make/model .make/student
+	@$(BOTH) .make/model .make/student lint
 	$(BIN)/python -m tests.preflight
-	$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest $(PARALLEL)
 
 # Every test as thorough as it can be, and measured: takes three times as long, and fails below nine lines of ten.
@@ -31,7 +30,7 @@ coverage: .make/staff
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-lint: install
+lint: .make/staff
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

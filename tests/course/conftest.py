@@ -1,12 +1,8 @@
-"""A notebook for checks to look in, and how properties are tested."""
+"""A notebook for checks to look in."""
 
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import settings
-
-settings.register_profile("course", deadline=None)  # a busy machine is no failure
-settings.load_profile("course")
 
 
 @pytest.fixture

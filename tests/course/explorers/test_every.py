@@ -5,17 +5,15 @@ from functools import cache
 
 import altair
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import ValidationError
 
 from rlinfra.explorers import _has_explorer, _reference, explore
 from rlinfra.topics import TOPICS
-from tests.conftest import THOROUGH
 
 from .solved import solved
 
-several = settings(max_examples=300 if THOROUGH else 40)
 EVERY = [topic.name for topic in TOPICS if _has_explorer(topic)]
 NONSENSE = (
     *(None, True, -1, 0, 1, 7, 10**30, 0.5, float("nan"), float("inf"), 1e300, "1", b"1", object(), lambda: 1),
@@ -65,7 +63,6 @@ def accept(spec):
 
 
 @pytest.mark.parametrize("name", EVERY)
-@several
 @given(data=st.data())
 def test_every_setting_draws_without_a_problem_and_altairs_schema_accepts_it(name, data):
     explorer = explore(name, variables(name))
@@ -75,7 +72,6 @@ def test_every_setting_draws_without_a_problem_and_altairs_schema_accepts_it(nam
 
 
 @pytest.mark.parametrize("name", EVERY)
-@several
 @given(data=st.data())
 def test_nonsense_from_any_function_at_any_setting_is_told_and_the_rest_is_drawn(name, data):
     topic = explore(name).topic
@@ -88,7 +84,6 @@ def test_nonsense_from_any_function_at_any_setting_is_told_and_the_rest_is_drawn
 
 
 @pytest.mark.parametrize("name", EVERY)
-@several
 @given(data=st.data())
 def test_any_part_of_the_functions_is_enough_and_the_others_are_named(name, data):
     topic = explore(name).topic
@@ -100,7 +95,6 @@ def test_any_part_of_the_functions_is_enough_and_the_others_are_named(name, data
 
 
 @pytest.mark.parametrize("name", EVERY)
-@several
 @given(data=st.data())
 def test_a_control_that_is_not_shown_changes_nothing(name, data):
     explorer = explore(name, variables(name))
@@ -184,7 +178,6 @@ def test_the_reference_stands_in_and_says_the_same(name):
 
 
 @pytest.mark.parametrize("name", EVERY)
-@several
 @given(data=st.data())
 def test_compared_with_the_reference_a_right_function_agrees_at_any_setting(name, data):
     with pytest.MonkeyPatch.context() as patch:
