@@ -6,7 +6,7 @@ from typing import Any
 
 from ._checkpoints_form import BATCH, COST, MANIFEST, PARTS, RUN
 from ._checkpoints_runs import KEPT, LOST, OPEN, RESTART, STEPS, WRITING
-from ._specs import LIMIT, REFERENCE, SKY, TRAINER, TRANSFER, YELLOW, layered, limit
+from ._specs import LIMIT, PALER, REFERENCE, SKY, TRAINER, TRANSFER, YELLOW, layered, limit
 
 OVERHEAD, REWORK = "overhead", "rework"
 YOURS, YOUNG, DALY = "your interval", "Young's", "Daly's"
@@ -48,7 +48,6 @@ def _cost() -> dict[str, Any]:
         "scale": {"domain": [WRITING, REWORK, OVERHEAD], "range": [TRANSFER, LIMIT, TRAINER]},
         "legend": None,
     }
-    paler = {"condition": {"test": "datum.whose === 'the reference'", "value": 0.45}, "value": 1}
     return layered(
         [
             {
@@ -86,7 +85,7 @@ def _cost() -> dict[str, Any]:
             {
                 "data": {"name": "curve"},
                 "mark": {"type": "line", "strokeWidth": 2.5, "interpolate": "monotone", "point": {"size": 22}},
-                "encoding": {"x": x, "y": y, "color": colour, "opacity": paler, "tooltip": told},
+                "encoding": {"x": x, "y": y, "color": colour, "opacity": PALER, "tooltip": told},
             },
             {
                 "data": {"name": "labels"},

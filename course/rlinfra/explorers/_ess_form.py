@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ._model import Control, Preset
-from ._specs import LIMIT, REFERENCE, ROLLOUT, SKY, TRAINER, layered, limit
+from ._specs import LIMIT, PALER, REFERENCE, ROLLOUT, SKY, TRAINER, layered, limit
 
 if TYPE_CHECKING:
     from ._specs import Layer
@@ -123,7 +123,6 @@ PRESETS = (
 )
 
 _ACROSS: dict[str, Any] = {"type": "quantitative"}
-_PALE = {"condition": {"test": "datum.whose === 'the reference'", "value": 0.45}, "value": 1}
 
 
 def _colours(field: str, colours: dict[str, str], *, legend: bool) -> dict[str, Any]:
@@ -159,7 +158,7 @@ def weights_spec(step: int, note: str) -> dict[str, object]:
     bars = {
         "data": {"name": "weights"},
         "mark": {"type": "bar", "height": {"band": 0.5}, "color": TRAINER},
-        "encoding": {"y": row, "x": across, "opacity": _PALE, "tooltip": tip},
+        "encoding": {"y": row, "x": across, "opacity": PALER, "tooltip": tip},
     }
     labels = {
         "data": {"name": "labels"},
@@ -191,7 +190,7 @@ def parts_spec(note: str) -> dict[str, object]:
             "x": {**_ACROSS, "field": "from", "title": f"log-ratio of a completion, nats (grey line: {note})"},
             "x2": {"field": "to"},
             "color": _colours("part", {MISMATCH: ROLLOUT, LAG: TRAINER}, legend=True),
-            "opacity": _PALE,
+            "opacity": PALER,
             "tooltip": _tip(("row", "completion"), ("part", "part"), ("told", "nats"), ("whose", "whose number")),
         },
     }
@@ -243,7 +242,7 @@ def lines_spec(picture: str, note: str) -> dict[str, object]:
             "x": across,
             "y": up,
             "color": _colours("level", {BY_TOKEN: SKY, BY_SEQUENCE: TRAINER, CLIPPED: LIMIT}, legend=False),
-            "opacity": _PALE,
+            "opacity": PALER,
             "tooltip": tip,
         },
     }
@@ -283,7 +282,7 @@ def token_spec(note: str) -> dict[str, object]:
             "yOffset": side,
             "x": {**across, "title": f"probability of the token{note}", "axis": {"tickCount": 6}},
             "color": _colours("who", {ENGINE: ROLLOUT, SCORED: TRAINER}, legend=True),
-            "opacity": _PALE,
+            "opacity": PALER,
             "tooltip": tip,
         },
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..chart import chart
 from ._model import MOST_VISIBLE
+from ._words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +70,7 @@ class Frame:
             if control.name in self._explorer.used
         ]
         visible, folded = used[:MOST_VISIBLE], used[MOST_VISIBLE:]
-        self._more.description = f"More: {len(folded)} control{'s' if len(folded) > 1 else ''}"
+        self._more.description = f"More: {counted(len(folded), 'control')}"
         for box, children in (
             (self._rest, folded),
             (self._left, [*visible, *([self._more, self._rest] if folded else [])]),

@@ -21,7 +21,7 @@ from ._kv_cache_form import (
     TOO_MANY,
     UNKNOWN,
 )
-from ._specs import GREY, LIMIT, REFERENCE, ROLLOUT, SKY, TRANSFER, YELLOW, layered, limit
+from ._specs import GREY, LIMIT, PALER, REFERENCE, ROLLOUT, SKY, TRANSFER, YELLOW, layered, limit
 
 _TOKENS = {
     "field": "tokens",
@@ -51,7 +51,6 @@ _BARS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     PAGES: ("cache of each sequence, MiB", "MiB", (FILLED, EMPTY)),
     SIZES: ("cache of all sequences, GiB", "GiB", (FILLED, EMPTY)),
 }
-_PALE = {"condition": {"test": "datum.whose === 'the reference'", "value": 0.45}, "value": 1}
 _WHOSE = {"field": "whose", "title": "whose number"}
 
 
@@ -104,7 +103,7 @@ def _lines(x: dict[str, Any], y: dict[str, Any], align: str) -> list[dict[str, A
             "color": colour,
             "detail": {"field": "line"},
             "strokeDash": {"condition": {"test": "datum.dashed", "value": [5, 4]}, "value": [1, 0]},
-            "opacity": _PALE,
+            "opacity": PALER,
             "tooltip": numbers,
         },
     }
@@ -157,7 +156,7 @@ def bars_spec(picture: str, mark: str) -> dict[str, Any]:
                 "legend": {"title": None, "orient": "top", "values": list(legend), "symbolType": "square"},
             },
             "order": {"field": "order", "type": "ordinal"},
-            "opacity": _PALE,
+            "opacity": PALER,
             "tooltip": [
                 {"field": "row", "title": "of"},
                 {"field": "part", "title": "part"},

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..given.lag import finished_records
 from ._functions import Answer
-from ._lag_form import AGES, AT_QUEUE, AT_START, CADENCE, FLIGHT, LENGTHS, NOW, QUEUE, counted
+from ._lag_form import AGES, AT_QUEUE, AT_START, CADENCE, FLIGHT, LENGTHS, NOW, QUEUE
 from ._lag_functions import admission, schedule
 from ._lag_specs import spec
 from ._model import Picture
+from ._words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

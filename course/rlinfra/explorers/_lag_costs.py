@@ -15,12 +15,12 @@ from ._lag_form import (
     THE_TRANSFER,
     TRANSFER,
     WIRE,
-    counted,
     every,
 )
 from ._lag_functions import buckets, cheapest, run_of, sent, spelled
 from ._lag_specs import spec
 from ._model import Picture
+from ._words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._model import Control, Preset
+from ._words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,11 +39,6 @@ def ordinal(number: int) -> str:
 def every(cadence: int) -> str:
     """Return after which updates a cadence publishes."""
     return "every update" if cadence == 1 else f"every {ordinal(cadence)} update"
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a count of things, such as `1 version` or `2 versions`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _counts(noun: str, counts: Iterable[int]) -> tuple[tuple[str, int], ...]:

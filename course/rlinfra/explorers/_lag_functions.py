@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..given.units import BYTES_PER_GB
 from ._functions import WrongFormError
-from ._lag_form import counted
 from ._reading import number
+from ._words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

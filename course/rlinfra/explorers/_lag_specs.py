@@ -23,7 +23,7 @@ from ._lag_form import (
     VERSIONS,
     WIRE,
 )
-from ._specs import GREY, REFERENCE, ROLLOUT, SKY, TRAINER, layered, limit
+from ._specs import GREY, PALER, REFERENCE, ROLLOUT, SKY, TRAINER, layered, limit
 from ._specs import TRANSFER as ORANGE
 
 if TYPE_CHECKING:
@@ -35,10 +35,6 @@ _COLOURS = {
     TRANSFER: {SET_UP: GREY, CALLS: SKY, WIRE: ORANGE},
 }
 _WHOLE = {"tickMinStep": 1, "format": ",d", "labelFlush": False}  # of an axis that counts
-_REFERENCE_IS_PALE: dict[str, Any] = {
-    "condition": {"test": "datum.whose === 'the reference'", "value": 0.45},
-    "value": 1,
-}
 
 
 @cache
@@ -133,7 +129,7 @@ def _bars(picture: str, row: str, length: Mapping[str, Any], field: str) -> dict
             "x": {**length, "field": field, "stack": "zero"},
             "color": _colour(picture),
             "order": {"field": "order", "type": "ordinal"},
-            "opacity": _REFERENCE_IS_PALE,
+            "opacity": PALER,
         },
     }
 
@@ -186,7 +182,7 @@ def _costs(grey: str) -> dict[str, Any]:
             "y": {**cost, "stack": "zero"},
             "color": _colour(COSTS),
             "order": {"field": "order", "type": "ordinal"},
-            "opacity": _REFERENCE_IS_PALE,
+            "opacity": PALER,
             "tooltip": [
                 _number("every", "K, updates", ",d"),
                 {"field": "part", "title": "part"},
@@ -228,7 +224,7 @@ def _versions(grey: str) -> dict[str, Any]:
             "y": lag,
             "y2": {"datum": 0},
             "fillOpacity": {"condition": {"test": "datum.odd", "value": 0.5}, "value": 0.8},
-            "opacity": _REFERENCE_IS_PALE,
+            "opacity": PALER,
             "tooltip": [
                 _number("version", "version", "d"),
                 _number("first", "first token", ",d"),

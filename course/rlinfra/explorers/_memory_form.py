@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ._model import Control, Preset
-from ._specs import GREY, REFERENCE, ROLLOUT, SKY, TRAINER, TRANSFER, VERIFIER, YELLOW, layered, limit
+from ._specs import GREY, PALER, REFERENCE, ROLLOUT, SKY, TRAINER, TRANSFER, VERIFIER, YELLOW, layered, limit
 
 STATE = ("parameter_bytes", "gradient_bytes", "optimizer_state_bytes", "master_parameter_bytes")
 WEIGHTS, GRADIENTS, OPTIMIZER = "weights", "gradients", "optimizer, master"
@@ -222,7 +222,7 @@ def spec(parts: tuple[str, ...], mark: str) -> dict[str, object]:
             "x": {**_GIB, "stack": "zero", "title": f"resident on one card, GiB{meaning}"},
             "color": colour,
             "order": {"field": "order", "type": "ordinal"},
-            "opacity": {"condition": {"test": "datum.whose === 'the reference'", "value": 0.45}, "value": 1},
+            "opacity": PALER,
             "tooltip": [
                 {"field": "row", "title": "in"},
                 {"field": "part", "title": "part"},

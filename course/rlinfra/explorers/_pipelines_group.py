@@ -21,8 +21,9 @@ from ._pipelines_form import (
     lengths,
     rows,
 )
-from ._pipelines_parts import GIVEN, Bars, counted, in_seconds, mark, missing, whose
+from ._pipelines_parts import GIVEN, Bars, in_seconds, mark, missing, whose
 from ._reading import number, report
+from ._words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._functions import Answer
+from ._words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,11 +66,6 @@ def missing(redraw: Redraw, name: str, what: str) -> str:
     if problem is None or problem.unwritten:
         return f"Nothing is written yet for this picture: {what} is what {name} says"
     return f"{what[0].upper()}{what[1:]} is what {name} says, and that cannot be drawn"
-
-
-def counted(count: int, noun: str, ending: str = "s") -> str:
-    """Return a count with its noun."""
-    return f"{count} {noun}{ending if count != 1 else ''}"
 
 
 def take(batches: int) -> str:

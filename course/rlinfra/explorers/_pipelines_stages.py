@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ._functions import WrongFormError
 from ._pipelines_form import IDLE, ROLLING, TRAINING, VERIFYING, rows
-from ._pipelines_parts import Bars, counted, in_seconds, mark, missing, take
+from ._pipelines_parts import Bars, in_seconds, mark, missing, take
 from ._reading import number, report
+from ._words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

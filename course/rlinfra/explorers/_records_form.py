@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..given.records import REQUIRED_FIELDS, TRACES
 from ._model import Control, Preset
-from ._specs import GREY, LIMIT, REFERENCE, ROLLOUT, SKY, TRAINER, TRANSFER, YELLOW, layered
+from ._specs import GREY, LIMIT, PALER, REFERENCE, ROLLOUT, SKY, TRAINER, TRANSFER, YELLOW, layered
 
 if TYPE_CHECKING:
     from ._specs import Layer
@@ -205,7 +205,6 @@ def _text(data: str, encoding: dict[str, Any], **mark: Any) -> Layer:
 
 
 _AT_LEFT = {"x": {"value": 0}}
-_PALER = {"condition": {"test": "datum.whose === 'the reference'", "value": 0.45}, "value": 1}
 
 
 @cache
@@ -229,7 +228,7 @@ def strip_spec(*, overlay: bool) -> dict[str, Any]:
             "y": y,
             "x": {**span["x"], **axis},
             "color": _colours("kind", colours),
-            "opacity": _PALER,
+            "opacity": PALER,
             "tooltip": _tooltip(row="row", kind="token", places="place", whose="whose cut"),
         },
     }
@@ -274,7 +273,7 @@ def border_spec(*, overlay: bool) -> dict[str, Any]:
             "data": {"name": "faults"},
             "transform": [{"filter": f"{'' if chosen else '!'}datum.chosen"}],
             "mark": {"type": "rect", "width": {"band": 0.97}, "height": {"band": height}},
-            "encoding": {**place, "color": _colours("says", colours), "opacity": _PALER, "tooltip": told},
+            "encoding": {**place, "color": _colours("says", colours), "opacity": PALER, "tooltip": told},
         }
         for chosen, height in ((False, 0.6), (True, 1))  # what is chosen stands out
     ]

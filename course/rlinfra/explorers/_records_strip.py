@@ -24,6 +24,7 @@ from ._records_form import (
     READ,
     strip_spec,
 )
+from ._words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,11 +55,6 @@ def errors_of(value: Any) -> Errors:
         raise WrongFormError(value, 'a list of texts, each "field: problem"')
     parts = (error.partition(":") for error in value)
     return tuple((" ".join(name.split())[:40], " ".join(problem.split())[:100]) for name, _, problem in parts)
-
-
-def counted(number: int, noun: str, ending: str = "s") -> str:
-    """Return a number with its noun, which has that ending where there are several."""
-    return f"{number} {noun}{'' if number == 1 else ending}"
 
 
 @dataclass

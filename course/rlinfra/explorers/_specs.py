@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 TRAINER, ROLLOUT, VERIFIER, TRANSFER = "#0072B2", "#009E73", "#CC79A7", "#E69F00"
 LIMIT, REFERENCE, SKY, YELLOW, GREY = "#D55E00", "#767676", "#56B4E9", "#F0E442", "#999999"
 
+PALER = {"condition": {"test": "datum.whose === 'the reference'", "value": 0.45}, "value": 1}  # where it stands in
+
 
 def layered(layers: Sequence[Layer], height: int | Mapping[str, int]) -> dict[str, Any]:
     """Return the spec of layers on top of each other, as wide as the page lets it be.

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ._lag_ages import ages
 from ._lag_costs import costs, transfer
-from ._lag_form import AGES, CONTROLS, COSTS, CYCLE, NOW, PRESETS, TRANSFER, VERSIONS, counted, every
+from ._lag_form import AGES, CONTROLS, COSTS, CYCLE, NOW, PRESETS, TRANSFER, VERSIONS, every
 from ._lag_functions import run_of, versions
 from ._lag_specs import spec
 from ._model import Explored, Picture
+from ._words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -40,7 +40,8 @@ from ._records_form import (
     border_spec,
     timeline_spec,
 )
-from ._records_strip import counted, errors_of, strip, together
+from ._records_strip import errors_of, strip, together
+from ._words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
