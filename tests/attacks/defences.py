@@ -27,7 +27,7 @@ from rlinfra_autograder.sandbox import attempt, outputs, process, zygote
 from rlinfra_autograder.sandbox.zygote import CHILD, RunnerError
 
 from . import inkernel, notebooks
-from .bench import SHORT, Bench, running
+from .bench import UNHURRIED, Bench, running
 from .world import GradeIt
 
 Off = Callable[[Bench], Any]
@@ -75,7 +75,8 @@ def _running(**changes: Any) -> Off:
     def off(bench: Bench) -> Iterator[GradeIt]:
         with _program(bench, changes.get("lines", ())) as program:
             others = {name: value for name, value in changes.items() if name != "lines"}
-            with running(replace(bench.settings, program=program, **others)) as runner:
+            unhurried = replace(bench.settings, program=program, limits=UNHURRIED)
+            with running(replace(unhurried, **others)) as runner:
                 yield lambda notebook, student: bench.grade(notebook, student, runner)
 
     return off
@@ -102,7 +103,7 @@ def _child_without(*parts: tuple[str, str]) -> Off:
 
 def _limits(**changes: float) -> Off:
     """Start children under other limits."""
-    return _running(limits=replace(SHORT, **changes))
+    return _running(limits=replace(UNHURRIED, **changes))
 
 
 # --- parts of the child's confinement, as lines that take them out ------------------------------------------------
@@ -375,8 +376,7 @@ DEFENCES = {
         _one("limit of a file", "a GiB", _limits(file_bytes=1 << 30, disk_bytes=1 << 30)),
         _one("limit of the disk", "a GiB", _limits(disk_bytes=1 << 30, disk_entries=10_000)),
         _one("limit of files", "10,000", _limits(disk_entries=10_000)),
-        _one("limit of outputs", "a GiB", _running(limits=replace(SHORT, cell_output_bytes=1 << 30,
-                                                                  notebook_output_bytes=1 << 30))),
+        _one("limit of outputs", "a GiB", _limits(cell_output_bytes=1 << 30, notebook_output_bytes=1 << 30)),
         _one("limit of time", "a minute a cell and a call",
              _limits(cell_cpu_seconds=20.0, call_cpu_seconds=20.0, notebook_cpu_seconds=60.0)),
     )

@@ -44,6 +44,7 @@ from .system import (
 
 CANARY = "RLINFRA_ATTACK_CANARY"
 PATIENCE_SECONDS = 15.0  # both runs of a notebook, each as long as the limits of the bench let it wait, and some more
+MORE_PATIENCE_SECONDS = 60.0  # with an attack that wants something else than to hold the grader up
 MOST_SAID = 1 << 20
 LOOK_AROUND = """
 import builtins, os, sys, threading
@@ -190,7 +191,8 @@ class World:
     def attempt(self, attack: Attack, grade_it: GradeIt) -> tuple[Graded | None, list[Touch]]:
         """Grade the attack's notebook, and return the outcome with what the attack reached."""
         notebook = self.fill(attack.notebook(notebooks.wrong_notebook()))
-        graded, error = self._graded(grade_it, notebook)
+        patience = PATIENCE_SECONDS if attack.goal is Goal.GRADER else MORE_PATIENCE_SECONDS
+        graded, error = self._graded(grade_it, notebook, patience)
         touches = [Touch(Goal.GRADER, error)] if error else []
         touches += self._outside()
         if graded is not None:
@@ -199,7 +201,7 @@ class World:
                 touches += [Touch(Goal.BROWSER, what) for what in self._reader.touched(graded.notebook)]
         return graded, touches
 
-    def _graded(self, grade_it: GradeIt, notebook: Any) -> tuple[Graded | None, str]:
+    def _graded(self, grade_it: GradeIt, notebook: Any, patience: float) -> tuple[Graded | None, str]:
         """Grade in a thread; a grader that hangs is freed by ending what it started."""
         future: Future[Graded] = Future()
 
@@ -211,7 +213,7 @@ class World:
 
         threading.Thread(target=work, daemon=True).start()
         try:
-            return future.result(timeout=PATIENCE_SECONDS), ""
+            return future.result(timeout=patience), ""
         except TimeoutError:
             while not future.done():
                 end(self._new_processes())
