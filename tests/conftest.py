@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from rlinfra_autograder.sandbox.limits import Limits
 from rlinfra_autograder.sandbox.runner import ZygoteRunner
@@ -20,6 +22,19 @@ settings.register_profile("ours", deadline=None, max_examples=100 if THOROUGH el
 settings.load_profile("ours")
 # Short for what loops, patient with what waits: on a busy machine an import may take seconds.
 QUICK = Limits(cell_cpu_seconds=1.0, call_cpu_seconds=0.5, grace_seconds=0.3, wall_factor=20.0)
+
+
+class _Together(LoadFileScheduling):
+    """Gives a worker a file at a time, and one worker all explorers in the browser, which share a page."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = PurePosixPath(nodeid.partition("::")[0])
+        return str(file.parent if file.parent.name == "explorers" and "e2e" in file.parts else file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Together | None:
+    """Let workers take the tests as they belong together."""
+    return _Together(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")

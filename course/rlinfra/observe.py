@@ -193,12 +193,13 @@ def _where(error: BaseException) -> tuple[int | None, str]:
     say) has no file.
     """
     chain = BaseException.__dict__["__traceback__"].__get__(error)  # what the exception itself says may be a lie
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(chain) if _in_notebook(frame)]
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(chain) if in_notebook(frame)]
     if not frames:
         return None, ""
     file, line = frames[-1]
     return line, linecache.getline(file, line).strip()
 
 
-def _in_notebook(frame: FrameType) -> bool:
+def in_notebook(frame: FrameType) -> bool:
+    """Return whether a frame is of the notebook's own code: a cell's, and not what was generated there."""
     return frame.f_globals.get("__name__") == "__main__" and frame.f_code.co_filename != "<string>"

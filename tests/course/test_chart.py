@@ -36,7 +36,12 @@ def test_one_message_carries_all_that_changes_and_nothing_else(widget, sent):
     widget.show(data={"rows": [{"gib": 2}]}, title="It takes 2 GiB", spec=dict(SPEC))
     ((message, _),) = sent
     assert message["method"] == "update"
-    assert message["state"] == {"data": {"rows": [{"gib": 2}]}, "title": "It takes 2 GiB"}
+    assert message["state"] == {"data": '{"rows":[{"gib":2}]}', "title": "It takes 2 GiB"}
+
+
+def test_what_no_page_can_read_is_told_in_the_kernel(widget):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        widget.show(data={"rows": [{"gib": float("nan")}]})
 
 
 def test_its_text_says_what_it_shows_now(widget):

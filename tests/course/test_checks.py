@@ -308,13 +308,43 @@ def bytes_per_parameter(**sizes):
     assert check("bytes_per_parameter").rows[0].got == "still running after 0.05 s: stopped"
 
 
-def test_a_check_in_another_thread_has_no_time_limit_and_works(notebook):
-    notebook.run(RIGHT)
+def in_a_thread(name):
+    """Return what a check says in another thread, where no alarm rings; a test's own trace does not go along."""
     results = []
-    thread = threading.Thread(target=lambda: results.append(check("bytes_per_parameter")))
+
+    def work():
+        sys.settrace(None)
+        results.append(check(name))
+
+    thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert [result.state for result in results] == ["passes"]
+    return results[0]
+
+
+def test_a_check_in_another_thread_works(notebook):
+    notebook.run(RIGHT)
+    assert in_a_thread("bytes_per_parameter").state == "passes"
+
+
+@pytest.mark.parametrize("loop", ["while True: pass", "while True: list(map(str, range(9)))"])
+def test_a_check_in_another_thread_has_its_time_limit_too(notebook, monkeypatch, loop):
+    monkeypatch.setattr(examples, "MAX_SECONDS", 0.05)
+    notebook.run(f"def bytes_per_parameter(**sizes):\n    {loop}")
+    assert in_a_thread("bytes_per_parameter").rows[0].got == "still running after 0.05 s: stopped"
+
+
+def test_no_trace_is_left_and_a_debuggers_is_kept(notebook, monkeypatch):
+    monkeypatch.delattr(signal, "setitimer")  # as on Windows and in a browser
+    notebook.run(RIGHT)
+    before, own = sys.gettrace(), lambda *_: None
+    try:
+        for trace in (None, own):
+            sys.settrace(trace)
+            assert check("bytes_per_parameter").state == "passes"
+            assert sys.gettrace() is trace
+    finally:
+        sys.settrace(before)
 
 
 def test_a_check_leaves_the_alarm_as_it_was(notebook):

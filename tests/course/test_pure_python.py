@@ -285,7 +285,7 @@ def test_the_scan_sees_what_is_private_nested_and_wrapped():
         "Call.from_data",
         "Topic.module",
         "all_tasks",
-        "_time_limit.<locals>.stop",
+        "TimeLimit._look",
     } <= seen
 
 

@@ -1,5 +1,6 @@
-// Draws the charts of rlinfra.chart: a Vega-Lite spec with named data sets, as SVG. New data moves the view that is
-// there; only another spec or another theme draws anew. The title above the picture is also what a screen reader says.
+// Draws the charts of rlinfra.chart as SVG: a Vega-Lite spec with named data sets, both sent as JSON text. New data
+// moves the view that is there; only another spec or another theme draws anew. The title above the picture is also what
+// a screen reader says.
 import * as vega from "vega";
 import embed from "vega-embed";
 import { expressionInterpreter } from "vega-interpreter";
@@ -66,7 +67,7 @@ function element(name, properties, ...children) {
 async function save(model, kind, width, theme) {
   const held = element("div");
   const title = { text: model.get("title"), limit: width };
-  const spec = { ...model.get("spec"), width, title, datasets: structuredClone(model.get("data")) };
+  const spec = { ...JSON.parse(model.get("spec")), width, title, datasets: JSON.parse(model.get("data")) };
   const { view, finalize } = await embed(held, spec, options(theme));
   const address =
     kind === "png"
@@ -109,7 +110,7 @@ export function render({ model, el }) {
   async function draw() {
     const theme = themeOf(el);
     const spec = model.get("spec");
-    const data = structuredClone(model.get("data")); // Vega writes into its rows
+    const data = JSON.parse(model.get("data"));
     caption.textContent = model.get("title");
     picture.ariaLabel = `${model.get("title")}. ${model.get("details")}`;
     const wanted = JSON.stringify([spec, theme]);
@@ -122,7 +123,7 @@ export function render({ model, el }) {
       picture.append(fresh);
       let next;
       try {
-        next = await embed(fresh, { ...spec, datasets: data }, options(theme));
+        next = await embed(fresh, { ...JSON.parse(spec), datasets: data }, options(theme));
       } catch (error) {
         fresh.remove();
         throw error;

@@ -6,6 +6,7 @@ package needs no widget library until a chart is made: it is imported here, wher
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,18 @@ def bundle() -> Path:
     return found[-1]
 
 
+def _to_text(value: Mapping[str, Any], _widget: object) -> str:
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def _from_text(text: str, _widget: object) -> Any:
+    return json.loads(text)
+
+
+# In messages a spec and its data are JSON text: ipywidgets looks through every part of anything else for buffers.
+_AS_TEXT = {"to_json": _to_text, "from_json": _from_text}
+
+
 @cache
 def _chart_class() -> type:
     """Return the widget's class; made when the first chart is, since its base is no part of the package."""
@@ -54,8 +67,8 @@ def _chart_class() -> type:
         """A picture of a Vega-Lite spec; `text` says what it shows now."""
 
         _esm = (_HERE / "stub.js").read_text(encoding="utf-8").replace("__NAME__", script.name)
-        spec = traitlets.Dict().tag(sync=True)
-        data = traitlets.Dict().tag(sync=True)
+        spec = traitlets.Dict().tag(sync=True, **_AS_TEXT)
+        data = traitlets.Dict().tag(sync=True, **_AS_TEXT)
         title = traitlets.Unicode().tag(sync=True)
         details = traitlets.Unicode().tag(sync=True)
 

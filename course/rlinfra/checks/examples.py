@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
-import threading
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..observe import Call, Observation, Raised, observe
+from ..observe import Call, Observation, observe
 from .card import CheckResult, Row, show_call, show_value
 from .compare import Fields, describe, names_argument, same
+from .time_limit import TimeLimit, still_running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from .data import Example, TaskData
 
 MAX_SECONDS = 2.0
-
-
-class _StillRunningError(KeyboardInterrupt):
-    """Raised inside an example that has taken too long; like an interrupt, it passes through `observe`."""
 
 
 def run_examples(task: TaskData, namespace: Mapping[str, Any]) -> CheckResult:
@@ -96,18 +90,10 @@ def _fields_apart(accept: Fields, expected: Any, got: Any) -> tuple[str, str]:
     return texts[0], texts[1] + rest
 
 
-def within_time(call: Callable[[], Observation], seconds: float = MAX_SECONDS) -> Observation:
-    """Return what a call did, or that it was stopped after so many seconds (`still_running`)."""
-    try:
-        with _time_limit(seconds):
-            return call()
-    except _StillRunningError:
-        return Observation(raised=Raised("_StillRunningError"))
-
-
-def still_running(observation: Observation) -> bool:
-    """Return whether a call was stopped because it took too long."""
-    return observation.raised is not None and observation.raised.exception == "_StillRunningError"
+def within_time(call: Callable[[], Observation]) -> Observation:
+    """Return what a call did, or that it was stopped after the seconds that an example may take (`still_running`)."""
+    with TimeLimit(MAX_SECONDS) as limit:
+        return limit.run(call)
 
 
 def raised_text(observation: Observation) -> str:
@@ -134,22 +120,3 @@ def _hints(task: TaskData, example: Example, observation: Observation) -> list[s
     if observation.raised is not None:
         return []
     return [wrong.hint for wrong in example.wrong if same(task.accept, observation.value, wrong.value)]
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise `_StillRunningError` inside the block after that many seconds, where the platform can."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def stop(_signal: int, _frame: object) -> None:
-        raise _StillRunningError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # again each second, for a loop that swallows it
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

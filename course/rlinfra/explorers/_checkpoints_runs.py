@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from ..draws import Draws
 from ..given.checkpoints import ToyLoop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 KEPT, WRITING, LOST, RESTART, OPEN = "work kept", "writing", "lost", "restart", "not saved yet"
 
@@ -67,22 +67,24 @@ def failures(seed: int, span: int) -> list[float]:
 def _life(job: Job, seconds: float, restart: float) -> tuple[float, int, float]:
     """Return what a life holds: seconds of restart, whole cycles of work and writing, and seconds after the last."""
     restart = min(restart, seconds)
-    cycle = job.interval + job.checkpoint
-    cycles = int((seconds - restart) / cycle)
-    return restart, cycles, max(0.0, seconds - restart - cycles * cycle)
+    cycles, after = divmod(seconds - restart, job.interval + job.checkpoint)
+    return restart, int(cycles), after
 
 
-def totals(job: Job, seeds: Iterable[int], span: int) -> dict[str, float]:
+@lru_cache(maxsize=256)
+def totals(job: Job, seeds: Sequence[int], span: int) -> Mapping[str, float]:
     """Return the seconds of each part, over the runs of these seeds together; each lasts `span` times the MTBF."""
-    restart = lost = unsaved = unfinished = 0.0
-    cycles = 0
+    cycle, mtbf = job.interval + job.checkpoint, job.mtbf
+    restart = lost = unsaved = unfinished = cycles = 0.0
     for seed in seeds:
-        after = 0.0
-        for place, life in enumerate(lives(seed, span)):
+        after = begun = 0.0
+        for life in lives(seed, span):
             lost += after  # another life follows: what came after the last checkpoint was in vain
-            begun, whole, after = _life(job, life * job.mtbf, job.restart if place else 0.0)
-            restart += begun
+            worked = life * mtbf - begun  # as in `_life`, without a call: this is done for a thousand lives
+            restart += begun if worked > 0 else life * mtbf
+            whole, after = divmod(worked, cycle) if worked > 0 else (0.0, 0.0)
             cycles += whole
+            begun = job.restart
         unsaved += min(after, job.interval)
         unfinished += max(0.0, after - job.interval)
     return {

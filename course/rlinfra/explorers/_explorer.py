@@ -62,8 +62,9 @@ class Explorer:
 
     def draw(self) -> tuple[Picture, dict[str, Problem]]:
         """Return what is shown for the setting, and what is wrong with each function that failed."""
-        redraw, values = self._functions.redraw(overlay=self._overlay), Asked(self._values)
-        self._drawn = self.topic.draw(values, redraw), redraw.problems
+        values = Asked(self._values)
+        with self._functions.redraw(overlay=self._overlay) as redraw:
+            self._drawn = self.topic.draw(values, redraw), redraw.problems
         self.used = frozenset(values.names)
         return self._drawn
 

@@ -6,13 +6,13 @@ installed, its value stands in.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..checks.card import show_value
-from ..checks.examples import raised_text, says_unwritten, still_running, within_time
+from ..checks.examples import raised_text, says_unwritten
+from ..checks.time_limit import TimeLimit, still_running
 from ..observe import Call, observe
 
 if TYPE_CHECKING:
@@ -88,12 +88,12 @@ class Functions:
     hung: dict[str, Any] = field(default_factory=dict)  # by name, the function that took too long
 
     def redraw(self, *, overlay: bool = False) -> Redraw:
-        """Return the calls of one redraw; with `overlay`, the reference's values are shown beside the others."""
+        """Return the calls of one redraw, a context; with `overlay`, the reference is shown beside the notebook."""
         return Redraw(self, overlay=overlay and bool(self.reference))
 
 
 class Redraw:
-    """The calls of one redraw, which share a time.
+    """The calls of one redraw, which share a time that begins with its context.
 
     By function, `facts` hold what its value means (`tell`), and `problems` what went wrong.
     """
@@ -101,19 +101,26 @@ class Redraw:
     def __init__(self, functions: Functions, *, overlay: bool) -> None:
         self._functions = functions
         self.overlay = overlay
-        self._until = time.monotonic() + functions.seconds
+        self._limit = TimeLimit(functions.seconds)
         self.problems: dict[str, Problem] = {}
         self.facts: dict[str, str] = {}
+
+    def __enter__(self) -> Redraw:
+        self._limit.__enter__()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._limit.__exit__(*raised)
 
     def call(self, name: str, read: Callable[[Any], T], *args: Any, **kwargs: Any) -> Answer[T]:
         """Return what the notebook's function of that name says to a call, and the reference where that is needed.
 
         It is where the notebook's says nothing usable, and where the two are compared. `read` makes of a value what the
-        drawing needs; its `WrongFormError` says what was expected instead.
+        drawing needs; its `WrongFormError` says what was expected instead. The notebook's gets arguments of its own, so
+        that one that changes them changes nothing else.
         """
-        call = Call(args, kwargs)
-        mine = self._mine(name, read, call)
-        return Answer(mine, self._theirs(name, read, call) if self.overlay or mine is None else None)
+        mine = self._mine(name, read, Call(_fresh(args), _fresh(kwargs)))
+        return Answer(mine, self._theirs(name, read, Call(args, kwargs)) if self.overlay or mine is None else None)
 
     def tell(self, name: str, answer: Answer[T], text: Callable[[T], str]) -> None:
         """Note what a function's value means, and what the reference says where the two are compared."""
@@ -157,10 +164,9 @@ class Redraw:
             raise _UnusableError(f"is not a function: the name stands for {show_value(function)}")
         if hung.get(name) is function:
             raise _UnusableError("ran too long, and is not called again until its cell is run anew")
-        left = self._until - time.monotonic()
-        if left <= 0:
+        if self._limit.left <= 0:
             raise _UnusableError("is not called: the others took all the time of this redraw")
-        observation = within_time(partial(observe, function, call), left)
+        observation = self._limit.run(partial(observe, function, call))
         if still_running(observation):
             hung[name] = function
             raise _UnusableError(f"is still running after {self._functions.seconds:g} s: stopped")
@@ -169,3 +175,12 @@ class Redraw:
         if observation.raised is not None:
             raise _UnusableError(f"raises {raised_text(observation)}")
         return observation.value
+
+
+def _fresh(value: Any) -> Any:
+    """Return a copy of lists and dictionaries, however deep, and anything else as it is."""
+    if isinstance(value, dict):
+        return {key: _fresh(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_fresh, value))
+    return value

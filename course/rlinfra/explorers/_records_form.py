@@ -27,7 +27,7 @@ READ, PADDING = "read (prompt)", "padding"
 CHOSEN = {OLD: f"chosen by version {OLD}", NEW: f"chosen by version {NEW}"}
 ROWS = ("log", "turn 0", "turn 1", "turn 2")
 NAMED, OTHER, THROUGH, UNKNOWN = "named as faulty", "another field is named", "gets through", "not known"
-SIGNS = {NAMED: "✗", OTHER: "→", THROUGH: "✓", UNKNOWN: "?"}
+SIGNS = {NAMED: "✓", OTHER: "→", THROUGH: "✗", UNKNOWN: "?"}  # what the validator made of the fault
 KINDS = {"produced": "rollout", "consumed": "update", "published": "loading of weights", "prepared": "prompts"}
 WAITS, AHEAD = "waits", "ahead"
 
@@ -266,7 +266,7 @@ def border_spec(*, overlay: bool) -> dict[str, Any]:
         },
     }
     beside = 12 if overlay else 0
-    colours = {NAMED: LIMIT, OTHER: YELLOW, THROUGH: ROLLOUT, UNKNOWN: GREY}
+    colours = {NAMED: ROLLOUT, OTHER: YELLOW, THROUGH: LIMIT, UNKNOWN: GREY}
     told = _tooltip(field="field", value="is", says="the validator", errors="its errors", whose="whose validator")
     cells: list[Layer] = [
         {

@@ -15,8 +15,8 @@ def functions(reference=None, seconds=0.3, **notebook):
 
 def asked(made, *args, overlay=False):
     """Call `a` once: what it answers, and its problem."""
-    redraw = made.redraw(overlay=overlay)
-    answer, problem = redraw.call("a", size, *args), redraw.problems.get("a")
+    with made.redraw(overlay=overlay) as redraw:
+        answer, problem = redraw.call("a", size, *args), redraw.problems.get("a")
     return answer, problem and problem.text
 
 
@@ -90,9 +90,9 @@ def test_what_a_function_prints_goes_nowhere(capsys):
 
 
 def test_the_others_go_on():
-    redraw = functions(a=divides, b=lambda x: x).redraw()
-    assert redraw.call("a", size, 0).value is None
-    assert redraw.call("b", size, 3).value == 3
+    with functions(a=divides, b=lambda x: x).redraw() as redraw:
+        assert redraw.call("a", size, 0).value is None
+        assert redraw.call("b", size, 3).value == 3
     assert set(redraw.problems) == {"a"}
 
 
@@ -103,9 +103,9 @@ def test_a_function_that_fails_is_called_no_more_in_that_redraw():
         calls.append(x)
         raise ValueError
 
-    redraw = functions(a=failing).redraw()
-    redraw.call("a", size, 1)
-    redraw.call("a", size, 2)
+    with functions(a=failing).redraw() as redraw:
+        redraw.call("a", size, 1)
+        redraw.call("a", size, 2)
     assert calls == [1]
 
 
@@ -122,10 +122,30 @@ def test_a_function_that_hangs_costs_its_time_once_until_its_cell_is_run_anew():
 
 
 def test_all_functions_share_the_time_of_a_redraw():
-    redraw = functions(a=forever, b=lambda: 1).redraw()
-    redraw.call("a", size)
-    assert redraw.call("b", size).value is None
+    with functions(a=forever, b=lambda: 1).redraw() as redraw:
+        redraw.call("a", size)
+        assert redraw.call("b", size).value is None
     assert redraw.problems["b"].text == "is not called: the others took all the time of this redraw"
+
+
+def test_what_is_drawn_between_calls_is_not_stopped():
+    with functions(seconds=0.05, a=lambda: 1).redraw() as redraw:
+        time.sleep(0.1)
+        assert redraw.call("a", size).value is None
+    assert "took all the time" in redraw.problems["a"].text
+
+
+def test_a_function_that_changes_its_arguments_changes_nothing_else():
+    given = {"parts": [[1, 2], (3, [4])]}
+
+    def changes(value):
+        value["parts"][1][1].clear()
+        del value["parts"][0]
+        return 1
+
+    answer = functions({"a": lambda value: value["parts"][0][0] + value["parts"][1][1][0]}, a=changes)
+    assert asked(answer, given, overlay=True)[0] == Answer(1, 5)
+    assert given == {"parts": [[1, 2], (3, [4])]}
 
 
 def test_a_function_that_swallows_the_interrupt_is_over_in_time():

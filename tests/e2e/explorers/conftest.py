@@ -1,8 +1,7 @@
-"""One wheel for all workers of a test run, and one JupyterLab in one page for all files of a worker."""
+"""One wheel, one JupyterLab and one page for all files: one worker of a test run gets them all."""
 
 from __future__ import annotations
 
-import fcntl
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -44,16 +43,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def unpacked(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The folder of the wheel's content; whoever of the workers is first builds it."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base if worker_id == "master" else base.parent
-    with (shared / "wheel.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        folder = shared / "isolated-wheel"
-        if not folder.exists():
-            folder.mkdir()
-            build_isolated(folder)
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the wheel's content."""
+    folder = tmp_path_factory.mktemp("isolated-wheel")
+    build_isolated(folder)
     return folder / "unpacked"
 
 
