@@ -13,6 +13,10 @@ import math
 import numbers
 import operator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -89,8 +93,9 @@ class _Encoder:
             raise _TooLargeError
         if depth > MAX_DEPTH:
             return {"$other": "a value nested too deeply"}
-        if value is None or type(value) is bool:
-            return value
+        plain = _PLAIN.get(type(value))
+        if plain:  # most values are: all else is asked for more than its type
+            return plain(value)
         if isinstance(value, Other):
             return {"$other": str.__str__(value.description)[:MAX_TEXT]}
         if isinstance(value, type):
@@ -138,3 +143,12 @@ def _integer(value: int) -> Json:
 
 def _real(value: float) -> Json:
     return value if math.isfinite(value) else {"$float": repr(value)}
+
+
+def _as_it_is(value: bool | None) -> Json:
+    return value
+
+
+_PLAIN: dict[type, Callable[[Any], Json]] = {
+    type(None): _as_it_is, bool: _as_it_is, int: _integer, float: _real,
+}  # fmt: skip

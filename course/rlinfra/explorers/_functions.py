@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 U = TypeVar("U")
 SECONDS_A_REDRAW = 1.0  # of all functions together
+_COPIED = (dict, list, tuple)
 
 
 @dataclass(frozen=True)
@@ -179,8 +180,7 @@ class Redraw:
 
 def _fresh(value: Any) -> Any:
     """Return a copy of lists and dictionaries, however deep, and anything else as it is."""
-    if isinstance(value, dict):
-        return {key: _fresh(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(map(_fresh, value))
-    return value
+    kind = type(value)
+    if kind is dict:
+        return {key: _fresh(item) if type(item) in _COPIED else item for key, item in value.items()}
+    return kind(_fresh(item) if type(item) in _COPIED else item for item in value) if kind in _COPIED else value

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Cost = Mapping[str, float]  # by part, in seconds for each second of work
 
 _GRID = tuple(6 * 10 ** (place / 8) for place in range(41))  # seconds, from 0.1 minutes to 10,000
-_MOST_CYCLES = 80  # of a run, in one row: more would be thinner than a pixel or two
+_MOST_CYCLES = 40  # of a run, in one row: with their writing, each is a few pixels wide
 _LONGEST = 1e9  # seconds: about 30 years
 _RULES = {YOUNG: "optimal_checkpoint_interval", DALY: "daly_interval"}
 
