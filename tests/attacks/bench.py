@@ -23,7 +23,7 @@ SHORT = replace(
     QUICK,
     cell_cpu_seconds=0.8,
     notebook_cpu_seconds=1.5,
-    wall_factor=3.0,
+    wall_factor=5.0,
     memory_bytes=256 << 20,
     file_bytes=4 << 20,
     disk_bytes=16 << 20,
@@ -43,6 +43,11 @@ class Bench:
     settings: ChildSettings
     runner: Runner
     scratch: Path
+
+    @property
+    def unhurried(self) -> ChildSettings:
+        """How children are started that are to have time."""
+        return replace(self.settings, limits=UNHURRIED)
 
     def grade(self, notebook: Any, student: str = notebooks.ATTACKER, runner: Runner | None = None) -> Graded:
         """Grade a notebook as the product does."""

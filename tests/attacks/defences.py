@@ -75,8 +75,7 @@ def _running(**changes: Any) -> Off:
     def off(bench: Bench) -> Iterator[GradeIt]:
         with _program(bench, changes.get("lines", ())) as program:
             others = {name: value for name, value in changes.items() if name != "lines"}
-            unhurried = replace(bench.settings, program=program, limits=UNHURRIED)
-            with running(replace(unhurried, **others)) as runner:
+            with running(replace(bench.unhurried, program=program, **others)) as runner:
                 yield lambda notebook, student: bench.grade(notebook, student, runner)
 
     return off
@@ -225,7 +224,7 @@ def _one_run(bench: Bench) -> Iterator[GradeIt]:
     with (
         mock.patch.object(attempt.Attempt, "_handle", _logging_every_output),
         _program(bench, [shown]) as program,
-        running(replace(bench.settings, program=program)) as runner,
+        running(replace(bench.unhurried, program=program)) as runner,
     ):
         yield lambda notebook, student: bench.grade(notebook, student, _OneRun(runner))
 
@@ -251,7 +250,7 @@ def _inheriting_environment(bench: Bench) -> Iterator[GradeIt]:
     clean = zygote._environment
     with (
         mock.patch.object(zygote, "_environment", lambda home: {**os.environ, **clean(home)}),
-        running(bench.settings, started=False) as runner,
+        running(bench.unhurried, started=False) as runner,
     ):
         yield lambda notebook, student: bench.grade(notebook, student, runner)
 
@@ -268,7 +267,7 @@ def _inheriting_descriptors(bench: Bench) -> Iterator[GradeIt]:
     with (
         _program(bench, [keep]) as program,
         mock.patch.object(zygote.subprocess, "Popen", Popen),
-        running(replace(bench.settings, program=program), started=False) as runner,
+        running(replace(bench.unhurried, program=program), started=False) as runner,
     ):
         yield lambda notebook, student: bench.grade(notebook, student, runner)
 
@@ -281,7 +280,7 @@ def _staff_environment(bench: Bench) -> Iterator[GradeIt]:
         _program(bench, [readable]) as program,
         running(
             replace(
-                bench.settings,
+                bench.unhurried,
                 program=program,
                 python=Path(sys.executable),
                 environment={"PYTHONPATH": os.pathsep.join(folders)},

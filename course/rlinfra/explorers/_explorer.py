@@ -27,6 +27,7 @@ class Explorer:
         self._overlay = False
         self.said = first.answer  # what changed last, and why
         self.used: frozenset[str] = frozenset()  # the controls that what was drawn last depends on
+        self._differing: frozenset[str] = frozenset()  # the functions that differed from the reference in it
 
     @property
     def values(self) -> Values:
@@ -65,7 +66,7 @@ class Explorer:
         values = Asked(self._values)
         with self._functions.redraw(overlay=self._overlay) as redraw:
             self._drawn = self.topic.draw(values, redraw), redraw.problems
-        self.used = frozenset(values.names)
+        self.used, self._differing = frozenset(values.names), frozenset(redraw.differing)
         return self._drawn
 
     def lines(self, picture: Picture, problems: dict[str, Problem]) -> list[tuple[str, str, str]]:
@@ -77,7 +78,8 @@ class Explorer:
                 stands_in = f" The reference stands in: {said}." if said else ""
                 lines.append(("○" if problem.unwritten else "✗", name, f"{problem.text}.{stands_in}"))
             else:
-                lines.append(("✓" if said else "·", name, said or "is not asked in this picture"))
+                sign = "≠" if name in self._differing else "✓" if said else "·"
+                lines.append((sign, name, said or "is not asked in this picture"))
         return lines
 
     @property

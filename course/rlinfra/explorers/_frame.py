@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._model import Control, Preset
 
 _BORDER = "1px solid rgba(128, 128, 128, 0.45)"
-_COLOURS = {"✓": "#009E73", "○": "#0072B2", "✗": "#D55E00", "·": "inherit"}
+_COLOURS = {"✓": "#009E73", "○": "#0072B2", "✗": "#D55E00", "≠": "#D55E00", "·": "inherit"}
 
 
 class Frame:

@@ -96,7 +96,8 @@ class Functions:
 class Redraw:
     """The calls of one redraw, which share a time that begins with its context.
 
-    By function, `facts` hold what its value means (`tell`), and `problems` what went wrong.
+    By function, `facts` hold what its value means (`tell`), and `problems` what went wrong. `differing` are those whose
+    value means something else than the reference's.
     """
 
     def __init__(self, functions: Functions, *, overlay: bool) -> None:
@@ -105,6 +106,7 @@ class Redraw:
         self._limit = TimeLimit(functions.seconds)
         self.problems: dict[str, Problem] = {}
         self.facts: dict[str, str] = {}
+        self.differing: set[str] = set()
 
     def __enter__(self) -> Redraw:
         self._limit.__enter__()
@@ -130,8 +132,11 @@ class Redraw:
         self.facts[name] = text(answer.value)
         if self.overlay and answer.mine is not None and answer.reference is not None:
             theirs = text(answer.reference)
-            agrees = theirs == text(answer.mine)
-            self.facts[name] += "; the reference agrees" if agrees else f"; the reference: {theirs}"
+            if theirs == text(answer.mine):
+                self.facts[name] += "; the reference agrees"
+            else:
+                self.facts[name] += f"; the reference: {theirs}"
+                self.differing.add(name)
 
     def _theirs(self, name: str, read: Callable[[Any], T], call: Call) -> T | None:
         """Return what the reference says: nothing, where another function's value leads it beyond all sense."""

@@ -63,6 +63,15 @@ def test_with_nothing_written_the_page_says_so_and_lists_the_functions():
     assert text.count("is not asked in this picture") == 3
 
 
+def test_compared_with_the_reference_what_differs_has_a_sign_of_its_own():
+    """8 sequences of 4,096 tokens, 151,936 entries and 4 bytes are 18.55 GiB of logits."""
+    explorer = explore("memory", {"logits_bytes": lambda *_, **__: 2**30, "bytes_per_parameter": lambda **_: 16})
+    assert "✓ logits_bytes: 1.00 GiB of logits\n" in f"{explorer.text}\n"
+    explorer.overlay = True
+    assert "≠ logits_bytes: 1.00 GiB of logits; the reference: 18.55 GiB of logits" in explorer.text
+    assert "✓ bytes_per_parameter: 16 bytes a trained parameter; the reference agrees" in explorer.text
+
+
 def test_a_control_or_a_preset_that_is_not_there_is_refused():
     explorer = explore("memory")
     with pytest.raises(LookupError, match="no control 'rank'; it has rows, parameters"):
