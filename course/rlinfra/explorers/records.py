@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ..given.records import REQUIRED_FIELDS, TRACES, example_record, toy_trace
@@ -97,6 +97,17 @@ def _record(fields: Sequence[str], fault: str) -> dict[str, Any]:
     return record
 
 
+@cache
+def _every_fault() -> tuple[tuple[str, str, dict[str, Any], str], ...]:
+    """Return each field with each fault, the record that has it, and the field's value as text."""
+    return tuple(
+        (field, fault, record, f"{record[field]!r:.60}" if field in record else "missing")
+        for field in REQUIRED_FIELDS
+        for fault in FAULTS
+        for record in [_record((field,), fault)]
+    )
+
+
 def _says(field: str, errors: Errors) -> str:
     """Return what it is to find these errors in a record of which that field is broken."""
     if not errors:
@@ -112,28 +123,25 @@ def _border(values: Values, redraw: Redraw) -> Picture:
     cells: Rows = []
     theirs: Rows = []
     verdicts = []
-    for field in REQUIRED_FIELDS:
-        for fault in FAULTS:
-            record = _record((field,), fault)
-            value = f"{record[field]!r:.60}" if field in record else "missing"
-            answer = redraw.call("rollout_contract_errors", errors_of, record)
-            verdict = answer.to(partial(_says, field))
-            verdicts.append(verdict)
-            place = {"field": field, "fault": fault}
-            says = verdict.value or UNKNOWN
-            cells.append(
-                {
-                    **place,
-                    "value": value,
-                    "says": says,
-                    "text": SIGNS[says],
-                    "errors": SIGNS[UNKNOWN] if answer.value is None else _listed(answer.value),
-                    "chosen": field in fields and fault == chosen_fault,
-                    "whose": answer.whose,
-                }
-            )
-            if redraw.overlay and verdict.reference is not None:
-                theirs.append({**place, "says": verdict.reference, "text": SIGNS[verdict.reference]})
+    for field, fault, record, value in _every_fault():
+        answer = redraw.call("rollout_contract_errors", errors_of, record)
+        verdict = answer.to(partial(_says, field))
+        verdicts.append(verdict)
+        place = {"field": field, "fault": fault}
+        says = verdict.value or UNKNOWN
+        cells.append(
+            {
+                **place,
+                "value": value,
+                "says": says,
+                "text": SIGNS[says],
+                "errors": SIGNS[UNKNOWN] if answer.value is None else _listed(answer.value),
+                "chosen": field in fields and fault == chosen_fault,
+                "whose": answer.whose,
+            }
+        )
+        if redraw.overlay and verdict.reference is not None:
+            theirs.append({**place, "says": verdict.reference, "text": SIGNS[verdict.reference]})
     table = together(verdicts)
     redraw.tell("rollout_contract_errors", table, _table_text)
     record = _record(fields, chosen_fault)
