@@ -177,7 +177,7 @@ class _Strip:
         self._width = max(map(len, episode.completions)) + values["padding"]
         self._single = len(episode.tokens) + values["padding"] <= WIDEST_WITH_IDS
         read = _cut_from(len(episode.tokens))
-        self._cuts = [redraw.call("project_completion", read, episode.log(), t, dict(REGISTRY)) for t in self._turns]
+        self._cuts = [redraw.call("project_completion", read, episode.log(), t, REGISTRY) for t in self._turns]
         padded = [row + [self._pad] * (self._width - len(row)) for row in episode.completions]
         self._mask = redraw.call("completion_token_mask", _mask_of(len(padded), self._width), padded, [EOS])
         self._tell()

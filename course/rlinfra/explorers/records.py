@@ -119,12 +119,13 @@ def _border(values: Values, redraw: Redraw) -> Picture:
     """Return the table of what the validator says of every fault of every field, and of the one that is chosen."""
     chosen, chosen_fault = values["field"], values["fault"]
     fields = {NOTHING: (), EVERYTHING: REQUIRED_FIELDS}.get(chosen, (chosen,))
-    now = redraw.call("rollout_contract_errors", errors_of, _record(fields, chosen_fault))
+    record = _record(fields, chosen_fault)
+    now = redraw.call("rollout_contract_errors", errors_of, record)
     cells: Rows = []
     theirs: Rows = []
     verdicts = []
-    for field, fault, record, value in _every_fault():
-        answer = redraw.call("rollout_contract_errors", errors_of, record)
+    for field, fault, faulty, value in _every_fault():
+        answer = redraw.call("rollout_contract_errors", errors_of, faulty)
         verdict = answer.to(partial(_says, field))
         verdicts.append(verdict)
         place = {"field": field, "fault": fault}
@@ -144,7 +145,6 @@ def _border(values: Values, redraw: Redraw) -> Picture:
             theirs.append({**place, "says": verdict.reference, "text": SIGNS[verdict.reference]})
     table = together(verdicts)
     redraw.tell("rollout_contract_errors", table, _table_text)
-    record = _record(fields, chosen_fault)
     shown = ", ".join(
         f"{name} {record[name]!r:.60}" if name in record else f"{name} missing" for name in REQUIRED_FIELDS
     )
@@ -240,14 +240,14 @@ def _loops(values: Values, redraw: Redraw) -> list[_Loop]:
     if values["loop"] != FOUR_LOOPS:
         trace = TRACES[values["loop"]]
         lanes = {event["where"]: event["where"] for event in trace}
-        return [_Loop(values["loop"], trace, lanes, redraw.call("protocol", _said, [dict(event) for event in trace]))]
+        return [_Loop(values["loop"], trace, lanes, redraw.call("protocol", _said, trace))]
     seconds = {name: values[name] for name in ("rollout_seconds", "update_seconds", "publish_seconds", "publish_every")}
     loops = []
     for place, rollout_on in (("one GPU", "gpu-0"), ("server", "server")):
         for way, ahead in ((WAITS, 0), (AHEAD, values["ahead"])):
             trace = toy_trace(batches=BATCHES, ahead=ahead, rollout_on=rollout_on, **seconds)
             lanes = {"gpu-0": f"trainer, {way}", rollout_on: f"{place}, {way}"}
-            protocol = redraw.call("protocol", _said, [dict(event) for event in trace])
+            protocol = redraw.call("protocol", _said, trace)
             loops.append(_Loop(f"{place}, {way}", trace, lanes, protocol))
     return loops
 
